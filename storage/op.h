@@ -1,0 +1,90 @@
+/*
+ * op.h - the words of the store: what can be asked, and what is answered.
+ *
+ * Part of the public face: storage.h includes it, nobody else outside does.
+ */
+#ifndef STORAGE_OP_H
+#define STORAGE_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_KEY_MAX 250
+/* Bytes that a record has in front of its value, at most. */
+#define STORE_RECORD_HEAD_MAX 32
+
+enum store_status {
+	STORE_OK = 0,
+	/* answers */
+	STORE_NOT_FOUND,
+	STORE_EXISTS,	  /* the cas id differs */
+	STORE_NOT_STORED, /* add on a live key, append on none, ... */
+	STORE_NOT_NUMBER,
+	STORE_TOO_LARGE, /* append: the result passes value_max_bytes */
+	STORE_GROW,	 /* store_get: the buffer is too small */
+	/* failures: nothing was changed, nothing is known */
+	STORE_NO_SPACE,
+	STORE_NO_MEMORY,
+	STORE_FAILED
+};
+
+enum store_op_kind {
+	STORE_SET,
+	STORE_ADD,
+	STORE_REPLACE,
+	STORE_APPEND,
+	STORE_PREPEND,
+	STORE_INCR,
+	STORE_DECR,
+	STORE_TOUCH,
+	STORE_GET_AND_TOUCH, /* as touch; the value comes in `found` */
+	STORE_DELETE,
+	STORE_FLUSH,  /* no key; expiry: when, 0 for now */
+	STORE_RECLAIM /* the sweep's own: delete if expired or flushed */
+};
+
+/* One item as read. */
+struct store_item {
+	char *value; /* inside the memory that was read into */
+	size_t value_bytes;
+	uint32_t flags;
+	int64_t expiry; /* absolute seconds, 0 never */
+	uint64_t cas;
+	uint64_t shown_from;   /* may be sent once this is durable; 0: now */
+	bool expired, flushed; /* NOT_FOUND: there was one, but no more */
+};
+
+/*
+ * One change. Made by store_op_new(), filled by the caller, then the store's
+ * from store_submit() until store_reap(), then the caller's again.
+ */
+struct store_op {
+	struct store_op *next; /* list to submit; the store's meanwhile */
+	enum store_op_kind kind;
+	bool compare; /* act only if the item's id is `cas` */
+	size_t key_bytes;
+	char *key;	      /* inside the op */
+	uint32_t value_bytes; /* may be lowered before the submit */
+	char *value;	      /* inside the op */
+	uint32_t flags;
+	int64_t expiry;	 /* absolute seconds; 0 never; in the past: dead */
+	uint64_t cas;	 /* in: to compare with; out: the item's new id */
+	uint64_t assign; /* the id it is to get; 0: the next one */
+	uint64_t delta;	 /* incr, decr */
+	void *user;	 /* user_bytes of the caller, inside the op */
+	/* the answer */
+	enum store_status status;
+	uint64_t number; /* incr, decr */
+	/*
+	 * STORE_GET_AND_TOUCH: what it found; the value is freed with the op
+	 * and has head_room bytes, as given in the op, free in front of it.
+	 */
+	struct store_item found;
+	size_t head_room;
+	/* the store's own */
+	uint64_t ticket;
+	struct store_op *client_next;
+};
+
+#endif

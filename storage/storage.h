@@ -1,0 +1,145 @@
+/*
+ * storage.h - a durable key/value store with memcached's semantics, on one
+ * Berkeley DB environment.
+ *
+ * The idea: any thread reads through a store_reader of its own; every change
+ * is a store_op handed to the ONE writer thread. Ops of one store_client are
+ * applied, and become durable, in the order they were submitted.
+ *
+ *   submit --> [queue] --> writer: applied --> flusher: durable --> reap
+ *
+ * Nothing is shown before it is durable (STORE_SYNC_ALWAYS): a read says
+ * from which durable position on its result may be sent.
+ *
+ * Functions that return int give 0 or a negative errno. store_status tells
+ * answers (the command's own yes or no) from failures (neither).
+ * Threads: "owner" is the one thread that made the reader or client.
+ */
+#ifndef STORAGE_STORAGE_H
+#define STORAGE_STORAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "storage/config.h"
+#include "storage/op.h"
+
+struct store;
+struct store_reader;
+struct store_client;
+
+/*
+ * Opens the environment, recovers it, starts the store's threads. On failure
+ * nothing runs, files are as they were, and *refused says why.
+ * Owner: *ret_store is ended by store_close(). config is copied; the strings
+ * and callbacks it points to must outlive the store.
+ * Thread: main. Blocks: on recovery, as long as that takes.
+ */
+int store_open(const struct store_config *config, struct store **ret_store,
+	       struct store_refused *refused);
+
+/*
+ * Applies and flushes what was submitted, checkpoints, ends the threads.
+ * All readers and clients are freed before. Returns -EIO if the last flush
+ * or the checkpoint failed (acknowledged data are safe in the log).
+ * Thread: main. Blocks: on the disk.
+ */
+int store_close(struct store *store);
+
+/*
+ * A reader has its own database handle, so that readers never meet.
+ * Thread: the owner, for all three. Blocks: store_get on page reads only.
+ */
+int store_reader_new(struct store *store, struct store_reader **ret_reader);
+void store_reader_free(struct store_reader *reader); /* NULL is fine */
+
+/*
+ * Reads one item into buf: its value lies somewhere inside, at least
+ * head_room bytes from the start. Returns OK, NOT_FOUND, GROW (ret->value_bytes
+ * says what the value needs beside head_room + STORE_RECORD_HEAD_MAX) or a
+ * failure. NOT_FOUND, too, must wait for ret->shown_from.
+ */
+enum store_status store_get(struct store_reader *reader, const char *key,
+			    size_t key_bytes, char *buf, size_t buf_bytes,
+			    size_t head_room, struct store_item *ret);
+
+/* Where a walk stands. Zeroed: at the start. Plain data, freely copied. */
+struct store_cursor {
+	char key[STORE_KEY_MAX];
+	size_t key_bytes;
+	bool started, done;
+};
+
+/* Sees one live item of a walk; no value is read. Returns false to stop. */
+typedef bool (*store_visit_fn)(void *arg, const char *key, size_t key_bytes,
+			       const struct store_item *item);
+
+/*
+ * One bounded step of a walk over the live items in key order: looks at no
+ * more than max_rows records, sets cursor->done at the end, holds no lock
+ * afterwards. Items that change meanwhile are seen before or after.
+ * Thread: owner. Blocks: on page reads.
+ */
+enum store_status store_walk(struct store_reader *reader,
+			     struct store_cursor *cursor, size_t max_rows,
+			     store_visit_fn visit, void *arg);
+
+/*
+ * Makes an op with room for key, value and user_bytes (zeroed) in one piece;
+ * copies the key. NULL: no memory. Owner: caller; store_op_free(). Thread: any.
+ */
+struct store_op *store_op_new(enum store_op_kind kind, const char *key,
+			      size_t key_bytes, uint32_t value_bytes,
+			      size_t user_bytes);
+void store_op_free(struct store_op *op); /* NULL is fine */
+
+/*
+ * A submitter of changes. wake(arg) is called by a thread of the store when
+ * there is something to reap, or when a wanted position was reached; it must
+ * not block and not call the store. Thread: the owner, for all of these.
+ */
+int store_client_new(struct store *store, void (*wake)(void *arg), void *arg,
+		     struct store_client **ret_client);
+/* Waits until nothing of this client is in flight; it must be reaped first. */
+void store_client_free(struct store_client *client);
+
+/* Hands over a list of ops (linked by next), in order. Never blocks. */
+void store_submit(struct store_client *client, struct store_op *first);
+
+/* Gives back the oldest op that is durable and so may be answered, or NULL. */
+struct store_op *store_reap(struct store_client *client);
+
+/* Ops submitted and not yet reaped. */
+size_t store_in_flight(const struct store_client *client);
+
+/*
+ * True if every op this client has submitted up to `ticket` (op->ticket, set
+ * by store_submit) is applied, so that reads see it. If not: wake() will come.
+ */
+bool store_applied(struct store_client *client, uint64_t ticket);
+
+/* True if a shown_from position is durable. If not: wake() will come. */
+bool store_shown(struct store_client *client, uint64_t shown_from);
+
+struct store_counts {
+	uint64_t items, bytes;	   /* live: key, value and record head */
+	uint64_t total_items;	   /* stores since the start */
+	uint64_t expired, flushed; /* swept since the start */
+	uint64_t cache_bytes;
+	uint64_t ops, commits, syncs; /* since the start */
+};
+
+/* Thread: any. Blocks: never. */
+void store_counts(const struct store *store, struct store_counts *ret);
+
+/*
+ * Resizes the cache of the running store. -EINVAL: Berkeley DB cannot go
+ * there. Thread: any. Blocks: on the cache's own locks.
+ */
+int store_resize_cache(struct store *store, uint64_t cache_bytes);
+
+/* "Berkeley DB 5.3.28: ..."; static. */
+const char *store_engine_version(void);
+
+#endif
