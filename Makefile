@@ -1,0 +1,215 @@
+# memcachedb: no configure step. GNU make, a C11 compiler, pkg-config.
+#
+#   make              the server: build/<variant>/memcachedb, linked as ./memcachedb
+#   make run          install what the build needs, build, serve 127.0.0.1:21201
+#   make check        install what the tests need, build, run every suite
+#   make check-fast   lint, unit and e2e only: the daily loop
+#   make check-long   every suite with its long cases
+#   make lint         the house rules; `make format` repairs the layout
+#   make fuzz T=classic [SECONDS=60]
+#   make bench        the load generator, then the side-by-side runs
+#   make install [DESTDIR=] [prefix=/usr/local]; make uninstall; make clean
+#
+# CC=gcc|clang and SAN=asan|ubsan|tsan choose the variant; each has its own
+# folder below build/. CFLAGS, CPPFLAGS and LDFLAGS are the user's.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+SAN ?=
+CFLAGS ?= -O2 -g
+prefix ?= /usr/local
+SECONDS ?= 60
+JOBS ?= $(shell nproc)
+
+ifneq (,$(findstring NDEBUG,$(CPPFLAGS) $(CFLAGS)))
+$(error assertions are part of this program: NDEBUG is refused)
+endif
+
+B := build/$(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))
+
+# --- flags -----------------------------------------------------------------
+
+warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 \
+	-Werror
+hardening := -fstack-protector-strong -fPIE
+# Sanitizers see less through fortified calls.
+fortify := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+
+san_ := $(fortify)
+san_asan := -fsanitize=address -fno-omit-frame-pointer
+san_ubsan := -fsanitize=undefined -fno-sanitize-recover=all
+san_tsan := -fsanitize=thread
+san_fuzz := -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all
+ifeq ($(origin san_$(SAN)),undefined)
+$(error SAN is asan, ubsan, tsan or empty, not "$(SAN)")
+endif
+sanitizer := $(san_$(SAN))
+
+# Expanded at the first use and then kept, so that `make run` can install
+# pkg-config and the libraries before anybody asks for them.
+lazy = $(eval $(1) := $$(shell $(2)))$($(1))
+packages := libevent libevent_pthreads libxxhash inih
+package_cflags = $(call lazy,package_cflags,pkg-config --cflags $(packages))
+package_libs = $(call lazy,package_libs,pkg-config --libs $(packages))
+check_cflags = $(call lazy,check_cflags,pkg-config --cflags check)
+check_libs = $(call lazy,check_libs,pkg-config --libs check)
+client_libs = $(call lazy,client_libs,pkg-config --libs libmemcached)
+# Berkeley DB ships no .pc file.
+db_libs = $(if $(wildcard $(shell $(CC) -print-file-name=libdb-5.3.so)),\
+	-ldb-5.3,-ldb)
+
+compile = $(CC) -std=c11 -D_DEFAULT_SOURCE -I. $(CPPFLAGS) $(warnings) \
+	$(hardening) $(sanitizer) -pthread $(CFLAGS)
+link = $(CC) $(sanitizer) -pthread -pie -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
+libs = $(package_libs) $(db_libs) -lm
+
+# --- files -----------------------------------------------------------------
+
+program := $(B)/memcachedb
+loadgen := $(B)/bench/loadgen
+archive := $(B)/libmemcachedb.a
+man_page := $(B)/memcachedb.8
+faultinject := $(B)/faultinject.so
+
+objects_of = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)))
+programs_of = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
+
+main_object := $(call objects_of,server/main.c)
+house_objects := $(filter-out $(main_object),\
+	$(call objects_of,protocol/*.c storage/*.c server/*.c))
+bench_objects := $(call objects_of,bench/*.c)
+unit_programs := $(call programs_of,tests/unit/test_*.c)
+unit_helpers := $(filter-out $(unit_programs:%=%.o),\
+	$(call objects_of,tests/unit/*.c))
+fuzz_programs := $(call programs_of,tests/fuzz/fuzz_*.c)
+client_programs := $(call programs_of,tests/clients/*.c)
+fault_sources := $(wildcard tests/fault/*.c)
+sources := $(wildcard $(foreach d,protocol storage server bench tests/*,\
+	$(d)/*.c $(d)/*.h))
+
+built := $(if $(main_object),$(program)) $(if $(bench_objects),$(loadgen)) \
+	$(if $(wildcard server/memcachedb.8.in),$(man_page))
+built_tests := $(built) $(archive) $(unit_programs) $(fuzz_programs) \
+	$(client_programs) $(if $(fault_sources),$(faultinject))
+
+# --- what people ask for ---------------------------------------------------
+
+.PHONY: all run tests check check-fast check-long lint format fuzz bench \
+	install uninstall clean FORCE
+
+all: $(built)
+	$(if $(main_object),@ln -sfn $(program) memcachedb)
+
+# The server refuses to run as root unless told so.
+run:
+	@tools/install-packages build
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@exec $(program) -l 127.0.0.1 -p 21201 -H data \
+		$$(test "$$(id -u)" -ne 0 || echo -u root) $(ARGS)
+
+tests: $(built_tests)
+
+suites := lint unit fuzz e2e crash fault clients
+check check-long:
+	@tools/install-packages check
+	@$(MAKE) --no-print-directory -j$(JOBS) tests
+	@tests/run --build $(B) --san "$(SAN)" $(if $(filter %-long,$@),--long) \
+		$(suites)
+
+check-fast: tests
+	@tests/run --build $(B) --san "$(SAN)" lint unit fuzz e2e
+
+lint: $(built) $(archive)
+	@tests/run --build $(B) lint
+
+format:
+	clang-format -i $(sources)
+
+# New inputs and crashes stay in the build folder; good ones are copied into
+# tests/fuzz/corpus/$(T) by hand.
+fuzz:
+	@test -f "tests/fuzz/fuzz_$(T).c" || { echo "make fuzz T=<one of:" \
+		"$(patsubst $(B)/tests/fuzz/fuzz_%,%,$(fuzz_programs))>"; exit 2; }
+	@$(MAKE) --no-print-directory -j$(JOBS) CC=clang SAN=fuzz \
+		build/clang-fuzz/tests/fuzz/fuzz_$(T)
+	@mkdir -p build/fuzz/$(T)
+	build/clang-fuzz/tests/fuzz/fuzz_$(T) -max_total_time=$(SECONDS) \
+		-timeout=10 -artifact_prefix=build/fuzz/$(T)- \
+		build/fuzz/$(T) tests/fuzz/corpus/$(T)
+
+bench: all
+	@bench/run
+
+# --- install ---------------------------------------------------------------
+
+bin_dir = $(DESTDIR)$(prefix)/bin
+man_dir = $(DESTDIR)$(prefix)/share/man/man8
+sample_dir = $(DESTDIR)$(prefix)/share/doc/memcachedb
+
+install: all
+	install -d $(bin_dir) $(man_dir) $(sample_dir)
+	install -m 755 $(program) $(bin_dir)/memcachedb
+	install -m 644 $(man_page) $(man_dir)/memcachedb.8
+	install -m 644 README.md LICENSE $(wildcard conf/*) $(sample_dir)
+
+uninstall:
+	rm -f $(bin_dir)/memcachedb $(man_dir)/memcachedb.8
+	rm -rf $(sample_dir)
+
+clean:
+	rm -rf build memcachedb
+
+# --- how it is built -------------------------------------------------------
+
+# Changed flags rebuild the variant.
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(compile) / $(link)' | cmp -s - $@ || \
+		echo '$(compile) / $(link)' >$@
+
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(compile) $(package_cflags) -MMD -MP -c -o $@ $<
+
+$(archive): $(house_objects)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(program): $(main_object) $(archive)
+	$(link) -o $@ $^ $(libs)
+
+$(loadgen): $(bench_objects)
+	$(link) -o $@ $^ $(libs)
+
+# The list of options in the manual comes from the table the program parses by.
+$(man_page): server/memcachedb.8.in $(program)
+	$(program) --help-mdoc >$@.options
+	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
+
+$(unit_programs): %: %.o $(unit_helpers) $(archive)
+	$(link) -o $@ $^ $(libs) $(check_libs)
+
+$(client_programs): %: %.o
+	$(link) -o $@ $^ $(client_libs)
+
+# One source is the fuzz target (SAN=fuzz) and the replayer of its corpus.
+fuzz_flags := $(if $(filter fuzz,$(SAN)),-fsanitize=fuzzer,-DFUZZ_REPLAY)
+$(fuzz_programs): $(B)/%: %.c $(archive) $(B)/flags
+	@mkdir -p $(@D)
+	$(compile) $(package_cflags) $(fuzz_flags) -MMD -MP -MF $@.d -o $@ \
+		$< $(archive) $(libs)
+
+# Preloaded before any sanitizer's library: built without.
+$(faultinject): $(fault_sources) $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -I. $(warnings) -O2 -g -fPIC -shared \
+		-pthread -MMD -MP -MF $@.d -o $@ $(fault_sources) -ldl
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
