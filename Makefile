@@ -11,7 +11,8 @@
 #   make install [DESTDIR=] [prefix=/usr/local]; make uninstall; make clean
 #
 # CC=gcc|clang and SAN=asan|ubsan|tsan choose the variant; each has its own
-# folder below build/. CFLAGS, CPPFLAGS and LDFLAGS are the user's.
+# folder below build/. CFLAGS, CPPFLAGS and LDFLAGS are the user's. V=1 shows
+# the commands. ARGS are more options for what `make run` and bench start.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -30,6 +31,10 @@ ifneq (,$(findstring NDEBUG,$(CPPFLAGS) $(CFLAGS)))
 $(error assertions are part of this program: NDEBUG is refused)
 endif
 
+# say NAME: one short line per step, or with V=1 the command itself.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
+
 B := build/$(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))
 
 # --- flags -----------------------------------------------------------------
@@ -38,8 +43,9 @@ warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 \
 	-Werror
 hardening := -fstack-protector-strong -fPIE
-# Sanitizers see less through fortified calls.
-fortify := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+# Needs an optimizer; sanitizers see less through fortified calls.
+fortify := $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),\
+	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 
 san_ := $(fortify)
 san_asan := -fsanitize=address -fno-omit-frame-pointer
@@ -58,7 +64,6 @@ lazy = $(eval $(1) := $$(shell $(2)))$($(1))
 packages := libevent libevent_pthreads libxxhash inih
 package_cflags = $(call lazy,package_cflags,pkg-config --cflags $(packages))
 package_libs = $(call lazy,package_libs,pkg-config --libs $(packages))
-check_cflags = $(call lazy,check_cflags,pkg-config --cflags check)
 check_libs = $(call lazy,check_libs,pkg-config --libs check)
 client_libs = $(call lazy,client_libs,pkg-config --libs libmemcached)
 # Berkeley DB ships no .pc file.
@@ -144,8 +149,10 @@ fuzz:
 		-timeout=10 -artifact_prefix=build/fuzz/$(T)- \
 		build/fuzz/$(T) tests/fuzz/corpus/$(T)
 
-bench: all
-	@bench/run
+bench:
+	@tools/install-packages bench
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@bench/run $(ARGS)
 
 # --- install ---------------------------------------------------------------
 
@@ -176,40 +183,49 @@ $(B)/flags: FORCE
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(compile) $(package_cflags) -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(compile) $(package_cflags) -MMD -MP -c -o $@ $<
 
 $(archive): $(house_objects)
 	@rm -f $@
-	ar rcs $@ $^
+	$(call say,AR)
+	$(Q)ar rcs $@ $^
 
 $(program): $(main_object) $(archive)
-	$(link) -o $@ $^ $(libs)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(libs)
 
 $(loadgen): $(bench_objects)
-	$(link) -o $@ $^ $(libs)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(libs)
 
 # The list of options in the manual comes from the table the program parses by.
 $(man_page): server/memcachedb.8.in $(program)
-	$(program) --help-mdoc >$@.options
-	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
+	$(call say,MAN)
+	$(Q)$(program) --help-mdoc >$@.options
+	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
 
 $(unit_programs): %: %.o $(unit_helpers) $(archive)
-	$(link) -o $@ $^ $(libs) $(check_libs)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(libs) $(check_libs)
 
 $(client_programs): %: %.o
-	$(link) -o $@ $^ $(client_libs)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(client_libs)
 
 # One source is the fuzz target (SAN=fuzz) and the replayer of its corpus.
 fuzz_flags := $(if $(filter fuzz,$(SAN)),-fsanitize=fuzzer,-DFUZZ_REPLAY)
 $(fuzz_programs): $(B)/%: %.c $(archive) $(B)/flags
 	@mkdir -p $(@D)
-	$(compile) $(package_cflags) $(fuzz_flags) -MMD -MP -MF $@.d -o $@ \
+	$(call say,FUZZ)
+	$(Q)$(compile) $(package_cflags) $(fuzz_flags) -MMD -MP -MF $@.d -o $@ \
 		$< $(archive) $(libs)
 
 # Preloaded before any sanitizer's library: built without.
 $(faultinject): $(fault_sources) $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -I. $(warnings) -O2 -g -fPIC -shared \
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(warnings) -O2 -g -fPIC -shared \
 		-pthread -MMD -MP -MF $@.d -o $@ $(fault_sources) -ldl
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
