@@ -161,12 +161,22 @@ def test_untrusted_length_closes(talk, verb, length):
     """)
 
 
-@ours_only
-@pytest.mark.parametrize("line", ["set", "set k", "set k 0", "set k 0 0",
-                                  "cas k 0 0", "append k 0 0", "add k"])
-def test_missing_length_closes(talk, line):
+@differs("1.6.18 answers ERROR")
+@pytest.mark.parametrize("line", ["set", "set k", "set k 0", "cas", "cas k 0",
+                                  "append k", "add k 0"])
+def test_missing_words(talk, line):
     talk.run(f"""
         > {line}
+        < CLIENT_ERROR bad command line format
+    """)
+
+
+@ours_only
+@pytest.mark.parametrize("verb", SWALLOWS)
+def test_empty_key_closes(talk, verb):
+    """`set <key> 0 0 9` with an empty key has one word less, and a block."""
+    talk.run(f"""
+        > {verb}  0 0 9
         > flush_all
         < CLIENT_ERROR bad command line format
         <.

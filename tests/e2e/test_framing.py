@@ -38,6 +38,15 @@ def test_pipeline_answers_in_order(talk):
     talk.expect_silence()
 
 
+@ours_only  # memcached may hold it back
+def test_answer_does_not_wait_for_a_half_sent_command(talk):
+    talk.ask(b"set a 0 0 1\r\n1\r\nget a\r\nset b 0 0 5\r\nab",
+             b"STORED\r\nVALUE a 0 1\r\n1\r\nEND\r\n")
+    talk.ask(b"cde\r\nversio", b"STORED\r\n")
+    talk.send(b"n\r\n")
+    assert talk.line().startswith(b"VERSION")
+
+
 def test_pipeline_of_large_answers_that_is_read_late(talk):
     """More answers than fit into socket buffers wait; nothing is lost."""
     value = b"v" * 500_000

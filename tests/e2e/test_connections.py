@@ -1,0 +1,103 @@
+"""How many clients, for how long: the connection limit and the idle time-out."""
+import time
+
+from harness.script import ours_only
+from harness.wait import wait_until
+
+LIMIT = 40  # memcached cannot start with much less
+REFUSAL = b"ERROR Too many open connections\r\n"
+
+
+def is_served(talk):
+    """True if the connection is answered; False if refused and closed."""
+    talk.send(b"version\r\n")
+    line = talk.line() + b"\r\n"
+    if line == REFUSAL:
+        talk.expect_close()
+        return False
+    assert line.startswith(b"VERSION ")
+    return True
+
+
+def test_connection_limit(new_server):
+    """Extra clients get one line and are closed; a freed place is taken."""
+    server = new_server("-c", LIMIT)
+    served = []
+    for _ in range(LIMIT + 10):
+        talk = server.connect()
+        try:
+            if is_served(talk):
+                served.append(talk)
+        except (BrokenPipeError, ConnectionResetError, AssertionError) as e:
+            assert "<closed>" in str(e) or not isinstance(e, AssertionError)
+    assert LIMIT // 4 <= len(served) <= LIMIT
+    stats = served[0].stats()
+    assert int(stats["rejected_connections"]) == LIMIT + 10 - len(served)
+    assert int(stats["curr_connections"]) == len(served)
+    assert stats["max_connections"] == str(LIMIT)
+    for talk in served:
+        talk.expect_silence()
+    served.pop().close()
+    wait_until(lambda: served[0].stats()["curr_connections"]
+               == str(len(served)), "the server sees the close")
+    assert is_served(server.connect())
+
+
+@ours_only
+def test_connection_limit_is_the_number_of_clients(new_server):
+    server = new_server("-c", LIMIT)
+    served = [server.connect() for _ in range(LIMIT)]
+    assert [is_served(talk) for talk in served] == [True] * LIMIT
+
+
+@ours_only  # memcached shrinks the backlog: connects of ours time out
+def test_waiting_instead_of_refusing(new_server):
+    """With no_maxconns_fast the next client waits until one leaves."""
+    server = new_server("-c", LIMIT, "-o", "no_maxconns_fast")
+    first = server.connect()
+    first.expect_silence()
+    others = [server.connect() for _ in range(LIMIT + 5)]
+    wait_until(lambda: int(first.stats()["listen_disabled_num"]) > 0,
+               "accepting stops")
+    assert first.stats()["accepting_conns"] == "0"
+    for other in others:
+        other.sock.sendall(b"version\r\n")
+    for other in others:  # each one that leaves lets another one in
+        assert other.line().startswith(b"VERSION ")
+        other.close()
+    wait_until(lambda: first.stats()["accepting_conns"] == "1",
+               "accepting goes on")
+
+
+def test_idle_client_is_closed(new_server):
+    server = new_server("-o", "idle_timeout=1")
+    idle, busy, half = (server.connect() for _ in range(3))
+    idle.expect_silence()
+    half.send(b"set k 0 0 3\r\na")
+    end = time.monotonic() + 20
+    idle.sock.settimeout(0.05)
+    while time.monotonic() < end:
+        busy.expect_silence()
+        try:
+            assert idle.sock.recv(1) == b""
+            break
+        except TimeoutError:
+            pass
+    else:
+        raise AssertionError("the idle client was not closed")
+    assert int(busy.stats()["idle_kicks"]) == 1
+    half.ask(b"bc\r\n", b"STORED\r\n")
+
+
+def test_no_idle_timeout_by_default(talk):
+    assert "idle_kicks" not in talk.stats()
+    assert talk.stats("settings")["idle_timeout"] == "0"
+
+
+def test_many_clients_at_once(server, talk):
+    others = [server.connect() for _ in range(60)]
+    for i, other in enumerate(others):
+        other.send(b"set k%d 0 0 1\r\n1\r\nget k%d\r\n" % (i, i))
+    for i, other in enumerate(others):
+        other.expect(b"STORED\r\nVALUE k%d 0 1\r\n1\r\nEND\r\n" % i)
+        other.close()
