@@ -80,6 +80,7 @@ libs = $(package_libs) $(db_libs) -lm
 program := $(B)/memcachedb
 loadgen := $(B)/bench/loadgen
 archive := $(B)/libmemcachedb.a
+bench_archive := $(B)/libbench.a
 man_page := $(B)/memcachedb.8
 faultinject := $(B)/faultinject.so
 
@@ -89,7 +90,8 @@ programs_of = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
 main_object := $(call objects_of,server/main.c)
 house_objects := $(filter-out $(main_object),\
 	$(call objects_of,protocol/*.c storage/*.c server/*.c))
-bench_objects := $(call objects_of,bench/*.c)
+bench_main := $(call objects_of,bench/loadgen.c)
+bench_objects := $(filter-out $(bench_main),$(call objects_of,bench/*.c))
 unit_programs := $(call programs_of,tests/unit/test_*.c)
 unit_helpers := $(filter-out $(unit_programs:%=%.o),\
 	$(call objects_of,tests/unit/*.c))
@@ -99,7 +101,7 @@ fault_sources := $(wildcard tests/fault/*.c)
 sources := $(wildcard $(foreach d,protocol storage server bench tests/*,\
 	$(d)/*.c $(d)/*.h))
 
-built := $(if $(main_object),$(program)) $(if $(bench_objects),$(loadgen)) \
+built := $(if $(main_object),$(program)) $(if $(bench_main),$(loadgen)) \
 	$(if $(wildcard server/memcachedb.8.in),$(man_page))
 built_tests := $(built) $(archive) $(unit_programs) $(fuzz_programs) \
 	$(client_programs) $(if $(fault_sources),$(faultinject))
@@ -152,7 +154,7 @@ fuzz:
 bench:
 	@tools/install-packages bench
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@bench/run $(ARGS)
+	@bench/compare --short $(ARGS)
 
 # --- install ---------------------------------------------------------------
 
@@ -187,15 +189,15 @@ $(B)/%.o: %.c $(B)/flags
 	$(Q)$(compile) $(package_cflags) -MMD -MP -c -o $@ $<
 
 $(archive): $(house_objects)
+$(bench_archive): $(bench_objects)
+$(archive) $(bench_archive):
 	@rm -f $@
 	$(call say,AR)
 	$(Q)ar rcs $@ $^
 
 $(program): $(main_object) $(archive)
-	$(call say,LINK)
-	$(Q)$(link) -o $@ $^ $(libs)
-
-$(loadgen): $(bench_objects)
+$(loadgen): $(bench_main) $(bench_archive)
+$(program) $(loadgen):
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(libs)
 
@@ -205,7 +207,7 @@ $(man_page): server/memcachedb.8.in $(program)
 	$(Q)$(program) --help-mdoc >$@.options
 	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
 
-$(unit_programs): %: %.o $(unit_helpers) $(archive)
+$(unit_programs): %: %.o $(unit_helpers) $(archive) $(bench_archive)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(libs) $(check_libs)
 
