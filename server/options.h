@@ -1,0 +1,117 @@
+/*
+ * options.h - what the command line asked for.
+ *
+ * The idea: ONE table (options_table.c) describes every option: its letter,
+ * its names, its type and range, its default, its help and its names in
+ * `stats settings`. Parsing, help text, man page and settings walk it.
+ *
+ * struct options is plain data: filled once by options_parse(), then const.
+ * Nothing here keeps state. All of it belongs to the main thread, except
+ * options_each_setting(), which only reads and may be called by any thread.
+ */
+#ifndef SERVER_OPTIONS_H
+#define SERVER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "storage/storage.h"
+
+/* One TCP address to listen on. */
+struct options_listen {
+	char *host;    /* name or number, without brackets; NULL: every one */
+	uint16_t port; /* 0: any free one */
+	bool own_port; /* it came with -l, not from -p */
+};
+
+enum options_protocol { OPTIONS_AUTO, OPTIONS_ASCII };
+enum options_access { OPTIONS_BTREE, OPTIONS_HASH };
+
+struct options {
+	/* Where it listens. All final: -p, -l and -s are worked in already. */
+	struct options_listen *listen; /* none if TCP is off */
+	size_t listen_count;
+	int32_t port;	      /* as given: -1 any free one, 0 no TCP */
+	char *unix_socket;    /* absolute path, or NULL */
+	uint32_t unix_mask;   /* mode bits of the socket: 0700 */
+	uint32_t backlog;     /* for listen() */
+	uint32_t conn_limit;  /* client connections */
+	bool conn_limit_fast; /* over the limit: refuse; else stop accepting */
+	uint32_t idle_timeout_seconds; /* 0: never */
+	uint32_t requests_per_turn;    /* of one connection, then the next */
+	enum options_protocol protocol;
+
+	/* The process. Paths are absolute. */
+	char *user;    /* NULL: stay who we are */
+	char *pidfile; /* NULL: none */
+	bool daemonize;
+	bool core_dumps;
+	bool lock_memory;
+	uint32_t threads;   /* workers */
+	uint32_t verbosity; /* number of -v */
+
+	/* What clients may do. */
+	uint64_t value_max_bytes;
+	bool flush_enabled;    /* flush_all */
+	bool dump_enabled;     /* stats cachedump, stats detail */
+	bool shutdown_enabled; /* shutdown */
+	bool cas_enabled;      /* false: gets shows 0 */
+	bool debug_commands;   /* debugtime: moves the clock */
+	bool detail_enabled;   /* stats detail is on from the start */
+	char prefix_delimiter; /* between prefix and rest of a key */
+
+	/* The data. See struct store_config; paths are absolute. */
+	char *data_dir;
+	char *data_file; /* name inside data_dir */
+	char *log_dir;	 /* NULL: data_dir */
+	enum options_access access;
+	uint64_t page_bytes;
+	uint64_t cache_bytes;
+	bool shared_regions;
+	enum store_sync sync;
+	uint32_t sync_interval_ms; /* STORE_SYNC_INTERVAL */
+	uint64_t log_buffer_bytes; /* fits u32 */
+	uint64_t log_file_bytes;   /* fits u32 */
+	bool keep_logs;
+	uint32_t checkpoint_seconds; /* 0: only by volume and at the end */
+	uint64_t checkpoint_bytes;
+	uint32_t trickle_percent;
+	uint64_t reserve_bytes; /* 0: off */
+	uint32_t flush_grace_seconds;
+};
+
+enum options_result {
+	OPTIONS_RUN,	/* start the server */
+	OPTIONS_DONE,	/* -h, -V, ...: it is on `out`; end with status 0 */
+	OPTIONS_REFUSED /* one line is on `err`; end with status 64 */
+};
+
+/*
+ * Reads the command line (argv[0] is skipped; argv may be reordered).
+ * Relative paths are made absolute with the working directory of now.
+ * Warnings go to `err`, a line each, and do not stop it.
+ * Owner: on OPTIONS_RUN *ret is the caller's: options_free(). Otherwise *ret
+ * is untouched. Thread: main (getopt keeps state). Blocks: never.
+ */
+enum options_result options_parse(int argc, char **argv, FILE *out, FILE *err,
+				  struct options *ret);
+
+/* Frees what the struct points to, and zeroes it. A zeroed one is fine. */
+void options_free(struct options *options);
+
+/* Sees one setting. Both are terminated, not empty, and end with the call. */
+typedef void (*options_setting_fn)(void *arg, const char *name,
+				   const char *value);
+
+/*
+ * Shows every line of `stats settings`: all names of memcached, then ours.
+ * For what changed since the start (verbosity, cache_bytes, conn_limit,
+ * detail_enabled) pass a plain copy of the struct with these fields changed.
+ * Thread: any. Blocks: never.
+ */
+void options_each_setting(const struct options *options, options_setting_fn fn,
+			  void *arg);
+
+#endif

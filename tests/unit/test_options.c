@@ -1,0 +1,442 @@
+/*
+ * test_options.c - what the command line takes, and what it refuses how.
+ */
+#include "tests/unit/test_options_run.h"
+
+#include <unistd.h>
+
+/* --- what is understood -------------------------------------------------- */
+
+static const struct {
+	const char *line, *name, *value;
+} taken[] = {
+	{"", "tcpport", "21201"},
+	{"", "inter", "127.0.0.1"},
+	{"", "maxconns", "1024"},
+	{"", "tcp_backlog", "1024"},
+	{"", "maxbytes", "67108864"},
+	{"", "item_size_max", "1048576"},
+	{"", "num_threads", "4"},
+	{"", "num_threads_per_udp", "4"},
+	{"", "reqs_per_event", "20"},
+	{"", "idle_timeout", "0"},
+	{"", "verbosity", "0"},
+	{"", "umask", "700"},
+	{"", "domain_socket", "NULL"},
+	{"", "sync", "always"},
+	{"", "page_size", "8192"},
+	{"", "data_file", "data.db"},
+	{"", "log_dir", "NULL"},
+	{"", "access_method", "btree"},
+	{"", "checkpoint_interval", "60"},
+	{"", "checkpoint_size", "67108864"},
+	{"", "flush_grace", "600"},
+	{"", "binding_protocol", "auto-negotiate"},
+	{"", "flush_enabled", "yes"},
+	{"", "dump_enabled", "yes"},
+	{"", "cas_enabled", "yes"},
+	{"", "shutdown_command", "no"},
+	{"", "maxconns_fast", "yes"},
+	{"", "detail_enabled", "no"},
+	{"", "debug_commands", "no"},
+	{"-p 1", "tcpport", "1"},
+	{"-p 65535", "tcpport", "65535"},
+	{"-p -1", "tcpport", "-1"},
+	{"--port=7", "tcpport", "7"},
+	{"--port 7", "tcpport", "7"},
+	{"-p 5 -p 6", "tcpport", "6"},
+	{"-p6", "tcpport", "6"},
+	{"-s /x -p 0", "tcpport", "0"},
+	{"-c 1", "maxconns", "1"},
+	{"--conn-limit=1000000", "maxconns", "1000000"},
+	{"--listen-backlog=5", "tcp_backlog", "5"},
+	{"-m 1", "maxbytes", "1048576"},
+	{"-m 2048", "maxbytes", "2147483648"},
+	{"-m 512m -m 8m", "maxbytes", "8388608"},
+	{"-m 8G", "maxbytes", "8589934592"},
+	{"--memory-limit=100", "maxbytes", "104857600"},
+	{"-b 1024", "item_size_max", "1024"},
+	{"-I 1024", "item_size_max", "1024"},
+	{"-I 1K", "item_size_max", "1024"},
+	{"-I 512k", "item_size_max", "524288"},
+	{"--max-item-size=1m", "item_size_max", "1048576"},
+	{"-t 64", "num_threads", "64"},
+	{"-t 64", "num_threads_per_udp", "64"},
+	{"--max-reqs-per-event=1", "reqs_per_event", "1"},
+	{"-o idle_timeout=9", "idle_timeout", "9"},
+	{"--idle-timeout=9", "idle_timeout", "9"},
+	{"--idle_timeout=9", "idle_timeout", "9"},
+	{"-o no_maxconns_fast", "maxconns_fast", "no"},
+	{"--no_maxconns_fast", "maxconns_fast", "no"},
+	{"-o no_maxconns_fast,maxconns_fast", "maxconns_fast", "yes"},
+	{"-o ,maxconns_fast,", "maxconns_fast", "yes"},
+	{"-o relaxed_privileges", "maxconns_fast", "yes"},
+	{"-v", "verbosity", "1"},
+	{"-vv", "verbosity", "2"},
+	{"-v -d --verbose", "verbosity", "2"},
+	{"-a 0770", "umask", "770"},
+	{"-a 7", "umask", "7"},
+	{"-U 0", "udpport", "0"},
+	{"--udp-port=0", "udpport", "0"},
+	{"-N", "sync", "interval:1000"},
+	{"--sync=write", "sync", "write"},
+	{"--sync=interval:1", "sync", "interval:1"},
+	{"--sync interval:60000", "sync", "interval:60000"},
+	{"-N --sync=always", "sync", "always"},
+	{"-A 512", "page_size", "512"},
+	{"-A 64k", "page_size", "65536"},
+	{"-L 32", "log_buffer", "32768"},
+	{"-L 1m", "log_buffer", "1048576"},
+	{"--log-file-size=1g", "log_file_size", "1073741824"},
+	{"-C 0", "checkpoint_interval", "0"},
+	{"--checkpoint-size=1m", "checkpoint_size", "1048576"},
+	{"-e 0", "trickle_percent", "0"},
+	{"-B hash", "access_method", "hash"},
+	{"-f other.db", "data_file", "other.db"},
+	{"-H /data -G /log", "data_dir", "/data"},
+	{"-H /data -G /log", "log_dir", "/log"},
+	{"-P /run/pid", "pidfile", "/run/pid"},
+	{"--reserve=0", "reserve", "0"},
+	{"--flush-grace=0", "flush_grace", "0"},
+	{"--keep-logs", "keep_logs", "yes"},
+	{"--shared-regions", "shared_regions", "yes"},
+	{"-F", "flush_enabled", "no"},
+	{"--disable-flush-all", "flush_enabled", "no"},
+	{"--disable-dumping", "dump_enabled", "no"},
+	{"--disable-cas", "cas_enabled", "no"},
+	{"--enable-shutdown", "shutdown_command", "yes"},
+	{"--enable-debug-commands", "debug_commands", "yes"},
+	{"--prefix-delimiter=/", "stat_key_prefix", "/"},
+	{"--prefix-delimiter=:", "detail_enabled", "yes"},
+	{"--protocol=ascii", "binding_protocol", "ascii"},
+	{"--protocol=auto", "binding_protocol", "auto-negotiate"},
+	{"-d", "daemon", "yes"},
+	{"-r", "core_dumps", "yes"},
+	{"-k", "lock_memory", "yes"},
+	{"-u nobody", "user", "nobody"},
+	{"--disable-evictions -W", "evictions", "off"},
+	{"-l 127.0.0.1:0,[::1]:5 -l ::1 -l *,host", "inter",
+	 "127.0.0.1:0,[::1]:5,[::1],*,host"},
+	{"-s /x", "inter", "NULL"},
+	{"-s /x", "domain_socket", "/x"},
+	{"-dvp 9", "tcpport", "9"},
+};
+
+START_TEST(test_parse_takes)
+{
+	struct run run;
+
+	run_fine(&run, taken[_i].line);
+	check_setting(&run.options, taken[_i].name, taken[_i].value);
+	run_end(&run);
+}
+END_TEST
+
+/* --- what is refused ----------------------------------------------------- */
+
+static const struct {
+	const char *line, *message;
+} refused[] = {
+	{"-t 0", "-t: \"0\" is not a number from 1 to 64"},
+	{"-t 65", "-t: \"65\" is not a number from 1 to 64"},
+	{"--threads=4x", "--threads: \"4x\" is not a number from 1 to 64"},
+	{"--threads=", "--threads: \"\" is not a number from 1 to 64"},
+	{"-c +5", "-c: \"+5\" is not a number from 1 to 1000000"},
+	{"-c -5", "-c: \"-5\" is not a number from 1 to 1000000"},
+	{"-c 99999999999999999999999",
+	 "-c: \"99999999999999999999999\" is not a number from 1 to "
+	 "1000000"},
+	{"-t", "-t: needs a value"},
+	{"--threads", "--threads: needs a value"},
+	{"--enable-shutdown=1", "--enable-shutdown: takes no value"},
+	{"-q", "unknown option -q; -h lists them"},
+	{"--nonsense=5", "unknown option --nonsense; -h lists them"},
+	{"word", "\"word\" is not an option"},
+	{"-d word", "\"word\" is not an option"},
+	{"-- -d", "\"-d\" is not an option"},
+	{"-p 65536", "-p: \"65536\" is not a port from 0 to 65535, or -1"},
+	{"-p -2", "-p: \"-2\" is not a port from 0 to 65535, or -1"},
+	{"-p 0", "-p 0 without -s: nothing to listen on"},
+	{"-a 8", "-a: \"8\" is not an octal mode from 0 to 777"},
+	{"-a 1777", "-a: \"1777\" is not an octal mode from 0 to 777"},
+	{"-m 0", "-m: \"0\" is not a size from 1m to 16384g"},
+	{"-m 1mb", "-m: \"1mb\" is not a size from 1m to 16384g"},
+	{"-m k", "-m: \"k\" is not a size from 1m to 16384g"},
+	{"-m 18446744073709551615",
+	 "-m: \"18446744073709551615\" is not a size from 1m to 16384g"},
+	{"-m 17179869184g",
+	 "-m: \"17179869184g\" is not a size from 1m to 16384g"},
+	{"-b 1023", "-b: \"1023\" is not a size from 1k to 1g"},
+	{"-I 1025m", "-I: \"1025m\" is not a size from 1k to 1g"},
+	{"-A 5000", "-A: 5000 is not a power of 2"},
+	{"-A 128k", "-A: \"128k\" is not a size from 512 to 64k"},
+	{"-L 32m", "-L: more than a quarter of --log-file-size"},
+	{"-f a/b", "-f: \"a/b\" is not a file name without a directory"},
+	{"-f ..", "-f: \"..\" is not a file name without a directory"},
+	{"--data-dir=", "--data-dir: \"\" is not a path"},
+	{"-B tree", "-B: \"tree\" is not one of btree|hash"},
+	{"-B btree|hash", "-B: \"btree|hash\" is not one of btree|hash"},
+	{"--protocol=b", "--protocol: \"b\" is not one of auto|ascii"},
+	{"--sync=never",
+	 "--sync: \"never\" is not always, write, or interval:MS with MS "
+	 "from 1 to 60000"},
+	{"--sync=interval:0",
+	 "--sync: \"interval:0\" is not always, write, or interval:MS with "
+	 "MS from 1 to 60000"},
+	{"--sync=interval:60001",
+	 "--sync: \"interval:60001\" is not always, write, or interval:MS "
+	 "with MS from 1 to 60000"},
+	{"--prefix-delimiter=ab",
+	 "--prefix-delimiter: \"ab\" is not one printable character"},
+	{"-l [::1",
+	 "-l: \"[::1\" is not a list of host, host:port, [v6]:port or *"},
+	{"-l a,,b",
+	 "-l: \"a,,b\" is not a list of host, host:port, [v6]:port or *"},
+	{"-l [::1]x",
+	 "-l: \"[::1]x\" is not a list of host, host:port, [v6]:port or *"},
+	{"-l a:65536",
+	 "-l: \"a:65536\" is not a list of host, host:port, [v6]:port or "
+	 "*"},
+	{"-l a:",
+	 "-l: \"a:\" is not a list of host, host:port, [v6]:port or *"},
+	{"-l :5",
+	 "-l: \":5\" is not a list of host, host:port, [v6]:port or *"},
+	{"-o bogus", "-o bogus: unknown option"},
+	{"-o idle_timeout", "-o idle_timeout: needs a value"},
+	{"-o maxconns_fast=1", "-o maxconns_fast: takes no value"},
+	{"-o idle_timeout=x",
+	 "-o idle_timeout: \"x\" is not a number from 0 to 31536000"},
+	{"-o maxconns_fast,ext_path=/x:1g", "-o ext_path: unknown option"},
+	{"-U 11211", "-U 11211 is not available in this version"},
+	{"--protocol=binary",
+	 "--protocol binary is not available in this version"},
+	{"-S", "-S: logging in is not available in this version"},
+	{"--enable-sasl",
+	 "--enable-sasl: logging in is not available in this version"},
+	{"-Y /f", "-Y: logging in is not available in this version"},
+	{"--auth-file=/f",
+	 "--auth-file: logging in is not available in this version"},
+	{"-Z", "-Z: TLS is not available in this version"},
+	{"--enable-ssl", "--enable-ssl: TLS is not available in this version"},
+	{"-o ssl_key=/k", "-o ssl_key: TLS is not available in this version"},
+	{"--ssl_key=/k", "--ssl_key: TLS is not available in this version"},
+	{"-R 1.2.3.4:5",
+	 "-R: replication (memcached's -R is --max-reqs-per-event) is not "
+	 "available in this version"},
+	{"-M", "-M: replication (memcached's -M is --disable-evictions) is not "
+	       "available in this version"},
+	{"-O h:1", "-O: replication is not available in this version"},
+	{"-n 2", "-n: replication (memcached's -n is --slab-min-size) is not "
+		 "available in this version"},
+};
+
+START_TEST(test_parse_refuses)
+{
+	char expected[300];
+	struct run run;
+	static const struct options zero;
+
+	run_line(&run, refused[_i].line);
+	(void)snprintf(expected, sizeof(expected), "memcachedb: %s\n",
+		       refused[_i].message);
+	ck_assert_str_eq(run.err, expected);
+	ck_assert_str_eq(run.out, "");
+	ck_assert_int_eq(run.result, OPTIONS_REFUSED);
+	ck_assert_mem_eq(&run.options, &zero, sizeof(zero));
+	run_end(&run);
+}
+END_TEST
+
+/* Bytes that could change a terminal are not echoed. */
+START_TEST(test_parse_escapes_what_it_echoes)
+{
+	struct run run;
+
+	run_line(&run, "-t \033[1m");
+	ck_assert_str_eq(run.err, "memcachedb: -t: \"%1B[1m\" is not a number "
+				  "from 1 to 64\n");
+	run_end(&run);
+}
+END_TEST
+
+/* --- limits that belong together ----------------------------------------- */
+
+START_TEST(test_parse_item_size_against_memory)
+{
+	struct run run;
+
+	run_line(&run, "-I 256m");
+	ck_assert_int_eq(run.result, OPTIONS_REFUSED);
+	ck_assert_str_eq(run.err, "memcachedb: -I: more than half of -m\n");
+	run_end(&run);
+
+	run_line(&run, "-m 256 -I 32m");
+	ck_assert_int_eq(run.result, OPTIONS_RUN);
+	ck_assert_ptr_nonnull(strstr(run.err, "warning: -I above 1m"));
+	run_end(&run);
+
+	/* The order does not matter. */
+	run_line(&run, "-I 32m -m 63");
+	ck_assert_int_eq(run.result, OPTIONS_REFUSED);
+	run_end(&run);
+}
+END_TEST
+
+START_TEST(test_parse_unix_socket_turns_tcp_off)
+{
+	struct run run;
+
+	run_fine(&run, "-s /x");
+	ck_assert_uint_eq(run.options.listen_count, 0);
+	run_end(&run);
+
+	run_fine(&run, "-s /x -p 0");
+	ck_assert_uint_eq(run.options.listen_count, 0);
+	run_end(&run);
+
+	run_line(&run, "-s /x -l 127.0.0.1");
+	ck_assert_int_eq(run.result, OPTIONS_RUN);
+	ck_assert_uint_eq(run.options.listen_count, 0);
+	ck_assert_str_eq(run.err, "memcachedb: warning: -s turns TCP off: "
+				  "-p and -l are unused\n");
+	run_end(&run);
+}
+END_TEST
+
+START_TEST(test_parse_unix_socket_too_long)
+{
+	char line[200];
+	struct run run;
+
+	/* 107 bytes fit into the address of a UNIX socket, 108 do not. */
+	(void)snprintf(line, sizeof(line), "-s /%0106d", 0);
+	run_fine(&run, line);
+	run_end(&run);
+	(void)snprintf(line, sizeof(line), "-s /%0107d", 0);
+	run_line(&run, line);
+	ck_assert_int_eq(run.result, OPTIONS_REFUSED);
+	ck_assert_str_eq(run.err, "memcachedb: -s: the absolute path is longer "
+				  "than 107 bytes\n");
+	run_end(&run);
+}
+END_TEST
+
+/* --- addresses ----------------------------------------------------------- */
+
+static void check_listen(const struct options *options, size_t at,
+			 const char *host, unsigned int port)
+{
+	ck_assert_uint_lt(at, options->listen_count);
+	if (host == NULL)
+		ck_assert_ptr_null(options->listen[at].host);
+	else
+		ck_assert_str_eq(options->listen[at].host, host);
+	ck_assert_uint_eq(options->listen[at].port, port);
+}
+
+START_TEST(test_parse_addresses)
+{
+	struct run run;
+
+	run_fine(&run, "-l 10.0.0.1,host:7 -l [fe80::1]:8,fe80::2 -l [::1] "
+		       "-l *:9 -p 5");
+	ck_assert_uint_eq(run.options.listen_count, 6);
+	check_listen(&run.options, 0, "10.0.0.1", 5);
+	check_listen(&run.options, 1, "host", 7);
+	check_listen(&run.options, 2, "fe80::1", 8);
+	check_listen(&run.options, 3, "fe80::2", 5);
+	check_listen(&run.options, 4, "::1", 5);
+	check_listen(&run.options, 5, NULL, 9);
+	run_end(&run);
+}
+END_TEST
+
+START_TEST(test_parse_address_default)
+{
+	struct run run;
+
+	run_fine(&run, "");
+	ck_assert_uint_eq(run.options.listen_count, 1);
+	check_listen(&run.options, 0, "127.0.0.1", 21201);
+	run_end(&run);
+
+	run_fine(&run, "-p -1");
+	check_listen(&run.options, 0, "127.0.0.1", 0);
+	run_end(&run);
+}
+END_TEST
+
+/* --- paths --------------------------------------------------------------- */
+
+/* U70: the daemon goes to "/" later; paths must mean the same there. */
+START_TEST(test_U70_relative_paths_become_absolute)
+{
+	char here[] = "/tmp/test_optionsXXXXXX", expected[64];
+	struct run run;
+
+	ck_assert_ptr_nonnull(mkdtemp(here));
+	ck_assert_int_eq(chdir(here), 0);
+	run_fine(&run, "-H d/e -G ./log -s .//sock -P ../pid");
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_int_eq(rmdir(here), 0);
+
+	(void)snprintf(expected, sizeof(expected), "%s/d/e", here);
+	ck_assert_str_eq(run.options.data_dir, expected);
+	(void)snprintf(expected, sizeof(expected), "%s/log", here);
+	ck_assert_str_eq(run.options.log_dir, expected);
+	(void)snprintf(expected, sizeof(expected), "%s/sock", here);
+	ck_assert_str_eq(run.options.unix_socket, expected);
+	(void)snprintf(expected, sizeof(expected), "%s/../pid", here);
+	ck_assert_str_eq(run.options.pidfile, expected);
+	run_end(&run);
+
+	run_fine(&run, "");
+	ck_assert_str_eq(run.options.data_dir, "/data");
+	run_end(&run);
+}
+END_TEST
+
+/* --- options without effect ---------------------------------------------- */
+
+START_TEST(test_parse_warns_once_of_what_has_no_effect)
+{
+	struct run run;
+
+	run_line(&run, "-o hashpower=20,slab_reassign,no_lru_crawler "
+		       "--slab-growth-factor=1.1 -D 100 --hot_lru_pct=5");
+	ck_assert_int_eq(run.result, OPTIONS_RUN);
+	ck_assert_str_eq(
+		run.err,
+		"memcachedb: warning: without effect here: -o hashpower, "
+		"-o slab_reassign, -o no_lru_crawler, --slab-growth-factor, "
+		"-D (deadlocks are found at once; memcached's -D is "
+		"--prefix-delimiter), --hot_lru_pct\n");
+	run_end(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("options");
+	TCase *tcase = tcase_create("options");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_loop_test(tcase, test_parse_takes, 0,
+			    sizeof(taken) / sizeof(taken[0]));
+	tcase_add_loop_test(tcase, test_parse_refuses, 0,
+			    sizeof(refused) / sizeof(refused[0]));
+	tcase_add_test(tcase, test_parse_escapes_what_it_echoes);
+	tcase_add_test(tcase, test_parse_item_size_against_memory);
+	tcase_add_test(tcase, test_parse_unix_socket_turns_tcp_off);
+	tcase_add_test(tcase, test_parse_unix_socket_too_long);
+	tcase_add_test(tcase, test_parse_addresses);
+	tcase_add_test(tcase, test_parse_address_default);
+	tcase_add_test(tcase, test_U70_relative_paths_become_absolute);
+	tcase_add_test(tcase, test_parse_warns_once_of_what_has_no_effect);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
