@@ -44,6 +44,8 @@ enum store_op_kind {
 	STORE_RECLAIM /* the sweep's own: delete if expired or flushed */
 };
 
+struct store_client;
+
 /* One item as read. */
 struct store_item {
 	char *value; /* inside the memory that was read into */
@@ -84,7 +86,10 @@ struct store_op {
 	size_t head_room;
 	/* the store's own */
 	uint64_t ticket;
+	struct store_client *client;
 	struct store_op *client_next;
+	uint64_t new_cas;   /* becomes `cas` when the change is committed */
+	void *found_memory; /* what found.value lies in */
 };
 
 #endif

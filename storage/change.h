@@ -1,0 +1,37 @@
+/*
+ * change.h - which commit position changed a key last.
+ *
+ * A fixed table of positions, one slot for all keys that hash there. The
+ * writer notes a position BEFORE the change can be seen; a reader looks
+ * AFTER it has read. So a reader that saw a change finds its position, or a
+ * newer one of a key that shares the slot: it then waits a little longer than
+ * it must, never too short. It covers deletes and touches, which leave no
+ * trace in a record.
+ * Threads: one writer notes, any number look; no locks.
+ */
+#ifndef STORAGE_CHANGE_H
+#define STORAGE_CHANGE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHANGE_SLOTS 65536 /* a power of two */
+
+struct change_table {
+	_Atomic uint64_t slots[CHANGE_SLOTS];
+};
+
+/* All slots at position 0, which is always durable. NULL: no memory. */
+struct change_table *change_table_new(void);
+void change_table_free(struct change_table *table); /* NULL is fine */
+
+/* Thread: the writer. Positions only grow. */
+void change_note(struct change_table *table, const char *key, size_t key_bytes,
+		 uint64_t position);
+
+/* Thread: any. */
+uint64_t change_last(const struct change_table *table, const char *key,
+		     size_t key_bytes);
+
+#endif

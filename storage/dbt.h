@@ -1,0 +1,31 @@
+/*
+ * dbt.h - fills Berkeley DB's argument records.
+ *
+ * Threads: any.
+ */
+#ifndef STORAGE_DBT_H
+#define STORAGE_DBT_H
+
+#include <db.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Bytes that are only read. DBT has no const, Berkeley DB keeps the promise. */
+static inline void dbt_in(DBT *dbt, const void *bytes, size_t size)
+{
+	memset(dbt, 0, sizeof(*dbt));
+	dbt->data = (void *)(uintptr_t)bytes;
+	dbt->size = (uint32_t)size;
+}
+
+/* Room that is written to: at most `room` bytes. */
+static inline void dbt_out(DBT *dbt, void *to, size_t room)
+{
+	memset(dbt, 0, sizeof(*dbt));
+	dbt->data = to;
+	dbt->ulen = (uint32_t)room;
+	dbt->flags = DB_DBT_USERMEM;
+}
+
+#endif

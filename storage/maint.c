@@ -1,0 +1,215 @@
+/*
+ * maint.c - see maint.h.
+ */
+#include "storage/maint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "storage/thread.h"
+
+#define TICK_MS		  200
+#define RETRY_MS	  2000
+#define TRICKLE_STEPS_MAX 20
+#define PAGES_IN_ROW_MIN  32
+#define PAGES_IN_ROW_MAX  4096
+#define PAUSE_US	  2000
+
+/* Bytes of log written since the first; only differences mean something. */
+static uint64_t log_position(struct env *env)
+{
+	DB_LOG_STAT *stat;
+	uint64_t position;
+
+	if (env->db_env->log_stat(env->db_env, &stat, 0) != 0)
+		return 0;
+	position = (uint64_t)stat->st_cur_file * env->config->log_file_bytes +
+		   stat->st_cur_offset;
+	free(stat);
+	return position;
+}
+
+static void remove_logs(struct env *env)
+{
+	char **names = NULL;
+	int error;
+
+	if (env->config->keep_logs)
+		return;
+	error = env->db_env->log_archive(env->db_env, &names, DB_ARCH_ABS);
+	if (error != 0) {
+		env_complain(env, "old log files cannot be listed: %s",
+			     db_strerror(error));
+		return;
+	}
+	if (names == NULL)
+		return;
+	for (char **name = names; *name != NULL; name++)
+		if (unlink(*name) != 0 && errno != ENOENT)
+			env_complain(env, "%s: cannot be removed: %s", *name,
+				     strerror(errno));
+	free(names);
+}
+
+static int checkpoint(struct env *env)
+{
+	int error = env->db_env->txn_checkpoint(env->db_env, 0, 0, 0);
+
+	/* Remove nothing after a sync that failed unseen in between. */
+	if (!env_synced(env))
+		return -EIO;
+	if (error == 0) {
+		remove_logs(env);
+		return 0;
+	}
+	if (error == DB_RUNRECOVERY)
+		env_fail(env, error, "a checkpoint");
+	else
+		env_complain(env,
+			     "a checkpoint failed, it will be tried "
+			     "again: %s",
+			     db_strerror(error));
+	return -EIO;
+}
+
+int maint_last_checkpoint(struct env *env)
+{
+	(void)env->db_env->set_mp_max_write(env->db_env, 0, 0);
+	return checkpoint(env);
+}
+
+static void set_pace(struct maint *maint, uint32_t pages_in_row)
+{
+	DB_ENV *db_env = maint->env->db_env;
+
+	if (pages_in_row < PAGES_IN_ROW_MIN)
+		pages_in_row = PAGES_IN_ROW_MIN;
+	if (pages_in_row > PAGES_IN_ROW_MAX)
+		pages_in_row = PAGES_IN_ROW_MAX;
+	if (pages_in_row == maint->pages_in_row)
+		return;
+	maint->pages_in_row = pages_in_row;
+	(void)db_env->set_mp_max_write(db_env, (int)pages_in_row, PAUSE_US);
+}
+
+static bool checkpoint_is_due(const struct maint *maint, int64_t now_ms)
+{
+	const struct store_config *config = maint->env->config;
+	uint64_t written = log_position(maint->env) - maint->checkpoint_at;
+	int64_t age_ms = now_ms - maint->checkpoint_at_ms;
+
+	if (written == 0 || now_ms < maint->not_before_ms)
+		return false;
+	return written >= config->checkpoint_bytes ||
+	       (config->checkpoint_seconds != 0 &&
+		age_ms >= (int64_t)config->checkpoint_seconds * 1000);
+}
+
+static void run_checkpoint(struct maint *maint)
+{
+	const struct store_config *config = maint->env->config;
+	uint64_t before = log_position(maint->env);
+	uint64_t meanwhile;
+
+	if (checkpoint(maint->env) != 0) {
+		maint->not_before_ms = thread_now_ms() + RETRY_MS;
+		return;
+	}
+	meanwhile = log_position(maint->env) - before;
+	/* What came meanwhile is not covered: the next one is due sooner. */
+	maint->checkpoint_at = before;
+	if (meanwhile < config->checkpoint_bytes / 4)
+		maint->checkpoint_at = before + meanwhile;
+	maint->checkpoint_at_ms = thread_now_ms();
+	set_pace(maint, meanwhile > config->checkpoint_bytes
+				? maint->pages_in_row * 4
+				: maint->pages_in_row / 2);
+}
+
+/* One small step towards so many per cent of clean pages. */
+static bool trickle_step(struct env *env)
+{
+	DB_ENV *db_env = env->db_env;
+	int percent = (int)env->config->trickle_percent;
+	DB_MPOOL_STAT *stat;
+	int clean, written = 0;
+
+	if (percent == 0 || db_env->memp_stat(db_env, &stat, NULL, 0) != 0)
+		return false;
+	clean = 100;
+	if (stat->st_pages > 0)
+		clean = 100 - (int)((uint64_t)stat->st_page_dirty * 100 /
+				    stat->st_pages);
+	free(stat);
+	if (clean >= percent)
+		return false;
+	if (clean + 2 < percent)
+		percent = clean + 2;
+	return db_env->memp_trickle(db_env, percent, &written) == 0 &&
+	       written > 0;
+}
+
+static bool wait_tick(struct maint *maint)
+{
+	bool go_on;
+
+	(void)pthread_mutex_lock(&maint->lock);
+	if (!maint->stop)
+		thread_wait_ms(&maint->wake, &maint->lock, TICK_MS);
+	go_on = !maint->stop;
+	(void)pthread_mutex_unlock(&maint->lock);
+	return go_on;
+}
+
+static void *maint_main(void *arg)
+{
+	struct maint *maint = arg;
+
+	while (wait_tick(maint)) {
+		if (!env_synced(maint->env))
+			continue;
+		for (int i = 0; i < TRICKLE_STEPS_MAX; i++) {
+			if (checkpoint_is_due(maint, thread_now_ms())) {
+				run_checkpoint(maint);
+				break;
+			}
+			if (!trickle_step(maint->env))
+				break;
+		}
+	}
+	return NULL;
+}
+
+int maint_start(struct maint *maint, struct env *env)
+{
+	int error;
+
+	memset(maint, 0, sizeof(*maint));
+	maint->env = env;
+	maint->checkpoint_at = log_position(env);
+	maint->checkpoint_at_ms = thread_now_ms();
+	set_pace(maint, PAGES_IN_ROW_MIN);
+	error = thread_cond_init(&maint->wake);
+	if (error != 0)
+		return -error;
+	(void)pthread_mutex_init(&maint->lock, NULL);
+	error = thread_start(&maint->thread, maint_main, maint);
+	if (error != 0) {
+		(void)pthread_cond_destroy(&maint->wake);
+		(void)pthread_mutex_destroy(&maint->lock);
+	}
+	return -error;
+}
+
+void maint_stop(struct maint *maint)
+{
+	(void)pthread_mutex_lock(&maint->lock);
+	maint->stop = true;
+	(void)pthread_cond_broadcast(&maint->wake);
+	(void)pthread_mutex_unlock(&maint->lock);
+	(void)pthread_join(maint->thread, NULL);
+	(void)pthread_cond_destroy(&maint->wake);
+	(void)pthread_mutex_destroy(&maint->lock);
+}

@@ -1,0 +1,26 @@
+/*
+ * peek.c - see peek.h.
+ */
+#include "storage/peek.h"
+
+#include "storage/dbt.h"
+
+int peek_get(DBC *cursor, DBT *key, uint32_t flags, struct peek *peek)
+{
+	DBT data;
+	int error;
+
+	dbt_out(&data, peek->bytes, peek->room);
+	error = cursor->get(cursor, key, &data, flags);
+	peek->record_bytes = data.size;
+	if (error == DB_BUFFER_SMALL && data.size > data.ulen) {
+		/* The cursor has not moved: the same again, in part. */
+		data.flags |= DB_DBT_PARTIAL;
+		data.dlen = data.ulen;
+		error = cursor->get(cursor, key, &data, flags);
+	}
+	if (error != 0)
+		return error;
+	peek->have = data.size;
+	return record_decode(peek->bytes, peek->have, &peek->record);
+}

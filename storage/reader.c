@@ -1,0 +1,196 @@
+/*
+ * reader.c - gets: on the reader's own handle, without a transaction.
+ *
+ * A get holds a page lock for as long as it copies. If it runs into the
+ * writer's locks and Berkeley DB sees a deadlock, the get loses and is done
+ * again; it holds nothing then. Any other error is a failure, never a miss.
+ */
+#include "storage/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "storage/dbt.h"
+#include "storage/store_priv.h"
+
+int store_reader_new(struct store *store, struct store_reader **ret_reader)
+{
+	struct store_reader *reader = calloc(1, sizeof(*reader));
+	int rc;
+
+	if (reader == NULL)
+		return -ENOMEM;
+	rc = clients_enter(&store->clients);
+	if (rc != 0)
+		goto out_free;
+	reader->store = store;
+	rc = env_open_db(&store->env, NULL, store->config.data_file, DB_UNKNOWN,
+			 0, DB_RDONLY, &reader->db);
+	if (rc != 0) {
+		env_complain(&store->env, "a reader cannot be opened: %s",
+			     db_strerror(rc));
+		rc = rc > 0 ? -rc : -EIO;
+		goto out_leave;
+	}
+	*ret_reader = reader;
+	return 0;
+
+out_leave:
+	clients_leave(&store->clients);
+out_free:
+	free(reader);
+	return rc;
+}
+
+void store_reader_free(struct store_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	(void)reader->db->close(reader->db, DB_NOSYNC);
+	clients_leave(&reader->store->clients);
+	free(reader->peek_room);
+	free(reader);
+}
+
+int64_t reader_now_seconds(const struct store_reader *reader)
+{
+	const struct store_config *config = &reader->store->config;
+	int64_t us = config->now_us(config->arg);
+
+	return us / 1000000 - (us % 1000000 < 0);
+}
+
+/* Looks at the table of changes only now that the database was read. */
+static uint64_t shown_from(const struct store *store, const char *key,
+			   size_t key_bytes, bool flushed)
+{
+	uint64_t position, flush;
+
+	if (store->config.sync != STORE_SYNC_ALWAYS)
+		return 0;
+	position = change_last(store->changes, key, key_bytes);
+	if (flushed) {
+		flush = atomic_load(&store->writer.published.flush_position);
+		if (flush > position)
+			position = flush;
+	}
+	if (position <= atomic_load(&store->clients.durable))
+		return 0;
+	return position;
+}
+
+bool reader_judge(const struct store_reader *reader, const char *key,
+		  size_t key_bytes, const struct record *record,
+		  int64_t now_seconds, struct store_item *ret)
+{
+	const struct store *store = reader->store;
+	uint64_t cutoff = atomic_load(&store->writer.published.flush_cutoff);
+
+	ret->value = NULL;
+	ret->value_bytes = 0;
+	ret->flags = record->flags;
+	ret->expiry = record->expiry;
+	ret->cas = record->cas;
+	ret->flushed = record_flushed(record, cutoff);
+	ret->expired = !ret->flushed && record_expired(record, now_seconds);
+	ret->shown_from = shown_from(store, key, key_bytes, ret->flushed);
+	return !ret->flushed && !ret->expired;
+}
+
+enum store_status reader_failed(struct store_reader *reader, int error)
+{
+	struct env *env = &reader->store->env;
+
+	if (error == DB_RUNRECOVERY)
+		env_fail(env, error, "Berkeley DB");
+	else
+		env_complain(env, "a read failed: %s",
+			     error == -EBADMSG ? "unknown record head"
+					       : db_strerror(error));
+	return error == ENOMEM ? STORE_NO_MEMORY : STORE_FAILED;
+}
+
+static enum store_status missing(const struct store_reader *reader,
+				 const char *key, size_t key_bytes,
+				 struct store_item *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->shown_from = shown_from(reader->store, key, key_bytes, false);
+	return STORE_NOT_FOUND;
+}
+
+/*
+ * Reads the record, or its first `part` bytes if part is not 0. Sets
+ * data->size, on DB_BUFFER_SMALL to that of the whole record.
+ */
+static int read_record(struct store_reader *reader, const char *key,
+		       size_t key_bytes, void *to, size_t room, size_t part,
+		       DBT *data)
+{
+	DBT key_dbt;
+	int error;
+
+	dbt_in(&key_dbt, key, key_bytes);
+	do {
+		dbt_out(data, to, room);
+		if (part != 0) {
+			data->flags |= DB_DBT_PARTIAL;
+			data->dlen = (uint32_t)part;
+		}
+		error = reader->db->get(reader->db, NULL, &key_dbt, data, 0);
+	} while (env_error_is_conflict(error));
+	return error;
+}
+
+/* The record is bigger than the buffer: is it worth more room? */
+static enum store_status get_size(struct store_reader *reader, const char *key,
+				  size_t key_bytes, size_t record_bytes,
+				  struct store_item *ret)
+{
+	unsigned char head[RECORD_HEAD_LONG];
+	struct record record;
+	DBT data;
+	int error = read_record(reader, key, key_bytes, head, sizeof(head),
+				sizeof(head), &data);
+
+	if (error == DB_NOTFOUND)
+		return missing(reader, key, key_bytes, ret);
+	if (error == 0)
+		error = record_decode(head, data.size, &record);
+	if (error != 0)
+		return reader_failed(reader, error);
+	if (!reader_judge(reader, key, key_bytes, &record,
+			  reader_now_seconds(reader), ret))
+		return STORE_NOT_FOUND;
+	ret->value_bytes = record_bytes - record.head_bytes;
+	return STORE_GROW;
+}
+
+enum store_status store_get(struct store_reader *reader, const char *key,
+			    size_t key_bytes, char *buf, size_t buf_bytes,
+			    size_t head_room, struct store_item *ret)
+{
+	size_t room = buf_bytes > head_room ? buf_bytes - head_room : 0;
+	char *bytes = buf + (room > 0 ? head_room : 0);
+	struct record record;
+	DBT data;
+	int error;
+
+	if (room > UINT32_MAX)
+		room = UINT32_MAX;
+	error = read_record(reader, key, key_bytes, bytes, room, 0, &data);
+	if (error == DB_NOTFOUND)
+		return missing(reader, key, key_bytes, ret);
+	if (error == DB_BUFFER_SMALL)
+		return get_size(reader, key, key_bytes, data.size, ret);
+	if (error == 0)
+		error = record_decode(bytes, data.size, &record);
+	if (error != 0)
+		return reader_failed(reader, error);
+	if (!reader_judge(reader, key, key_bytes, &record,
+			  reader_now_seconds(reader), ret))
+		return STORE_NOT_FOUND;
+	ret->value = bytes + record.head_bytes;
+	ret->value_bytes = data.size - record.head_bytes;
+	return STORE_OK;
+}

@@ -1,0 +1,38 @@
+/*
+ * reader.h - what a reader is, for the files that read.
+ *
+ * Threads: the owner.
+ */
+#ifndef STORAGE_READER_H
+#define STORAGE_READER_H
+
+#include <db.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "storage/op.h"
+#include "storage/record.h"
+
+struct store;
+
+struct store_reader {
+	struct store *store;
+	DB *db;
+	unsigned char *peek_room; /* of a walk, made when first needed */
+};
+
+/* The clock of expiry. */
+int64_t reader_now_seconds(const struct store_reader *reader);
+
+/*
+ * Fills *ret from a record that was read just now, all but the value. Returns
+ * true if the item is live.
+ */
+bool reader_judge(const struct store_reader *reader, const char *key,
+		  size_t key_bytes, const struct record *record,
+		  int64_t now_seconds, struct store_item *ret);
+
+/* Says what went wrong, bounded; returns STORE_FAILED. */
+enum store_status reader_failed(struct store_reader *reader, int error);
+
+#endif

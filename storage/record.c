@@ -1,0 +1,112 @@
+/*
+ * record.c - encodes and decodes record heads; see record.h and FORMAT.md.
+ */
+#include "storage/record.h"
+
+#include <errno.h>
+
+enum {
+	AT_VERSION = 0,
+	AT_STATE = 1,
+	AT_ZERO = 2,
+	AT_FLAGS = 4,
+	AT_EXPIRY = 8,
+	AT_CAS = 16,
+	AT_STAMP = 24
+};
+
+#define STATE_EXPLICIT_CAS 0x01
+#define STATE_KNOWN	   STATE_EXPLICIT_CAS
+
+void record_put32(void *to, uint32_t value)
+{
+	unsigned char *p = to;
+
+	for (int i = 0; i < 4; i++)
+		p[i] = (unsigned char)(value >> (8 * i));
+}
+
+void record_put64(void *to, uint64_t value)
+{
+	unsigned char *p = to;
+
+	for (int i = 0; i < 8; i++)
+		p[i] = (unsigned char)(value >> (8 * i));
+}
+
+uint32_t record_get32(const void *from)
+{
+	const unsigned char *p = from;
+	uint32_t value = 0;
+
+	for (int i = 0; i < 4; i++)
+		value |= (uint32_t)p[i] << (8 * i);
+	return value;
+}
+
+uint64_t record_get64(const void *from)
+{
+	const unsigned char *p = from;
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value |= (uint64_t)p[i] << (8 * i);
+	return value;
+}
+
+size_t record_head_bytes(const struct record *record)
+{
+	return record->stamp == record->cas ? RECORD_HEAD_SHORT
+					    : RECORD_HEAD_LONG;
+}
+
+unsigned char *record_encode(const struct record *record, void *value)
+{
+	size_t head_bytes = record_head_bytes(record);
+	unsigned char *p = (unsigned char *)value - head_bytes;
+	bool explicit_cas = head_bytes == RECORD_HEAD_LONG;
+
+	p[AT_VERSION] = RECORD_VERSION;
+	p[AT_STATE] = explicit_cas ? STATE_EXPLICIT_CAS : 0;
+	p[AT_ZERO] = 0;
+	p[AT_ZERO + 1] = 0;
+	record_put32(p + AT_FLAGS, record->flags);
+	record_put64(p + AT_EXPIRY, (uint64_t)record->expiry);
+	record_put64(p + AT_CAS, record->cas);
+	if (explicit_cas)
+		record_put64(p + AT_STAMP, record->stamp);
+	return p;
+}
+
+int record_decode(const void *bytes, size_t size, struct record *ret)
+{
+	const unsigned char *p = bytes;
+	size_t head_bytes = RECORD_HEAD_SHORT;
+
+	if (size < RECORD_HEAD_SHORT || p[AT_VERSION] != RECORD_VERSION)
+		return -EBADMSG;
+	if ((p[AT_STATE] & ~STATE_KNOWN) != 0)
+		return -EBADMSG;
+	if (p[AT_STATE] & STATE_EXPLICIT_CAS)
+		head_bytes = RECORD_HEAD_LONG;
+	if (size < head_bytes)
+		return -EBADMSG;
+	ret->flags = record_get32(p + AT_FLAGS);
+	ret->expiry = (int64_t)record_get64(p + AT_EXPIRY);
+	ret->cas = record_get64(p + AT_CAS);
+	ret->stamp = ret->cas;
+	if (head_bytes == RECORD_HEAD_LONG)
+		ret->stamp = record_get64(p + AT_STAMP);
+	ret->head_bytes = head_bytes;
+	return 0;
+}
+
+bool record_expired(const struct record *record, int64_t now_seconds)
+{
+	return record->expiry != 0 && record->expiry <= now_seconds;
+}
+
+bool record_flushed(const struct record *record, uint64_t cutoff)
+{
+	return record->stamp < cutoff;
+}

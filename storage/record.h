@@ -1,0 +1,54 @@
+/*
+ * record.h - the bytes of one stored item: a head, then the value.
+ *
+ * Pure functions: no allocation, no clock, no state. FORMAT.md has the table.
+ * Threads: any.
+ */
+#ifndef STORAGE_RECORD_H
+#define STORAGE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_VERSION	  1
+#define RECORD_HEAD_SHORT 24 /* the stamp is the cas id */
+#define RECORD_HEAD_LONG  32 /* the id was given from outside */
+
+/* A decoded head. */
+struct record {
+	uint32_t flags;
+	int64_t expiry; /* absolute seconds, 0 never */
+	uint64_t cas;
+	uint64_t stamp;	   /* place in the order of all stores */
+	size_t head_bytes; /* set by record_decode() */
+};
+
+/* Bytes of the head that record_encode() writes for this record. */
+size_t record_head_bytes(const struct record *record);
+
+/*
+ * Writes the head so that it ends where `value` begins; needs
+ * record_head_bytes() free bytes in front of it. Returns where it begins.
+ */
+unsigned char *record_encode(const struct record *record, void *value);
+
+/*
+ * Decodes the head at `bytes`; looks at `size` bytes at most. Returns 0, or
+ * -EBADMSG: too short, or of a version or state that is not known.
+ */
+int record_decode(const void *bytes, size_t size, struct record *ret);
+
+/* True if it is dead at now_seconds: at the second of its expiry, or later. */
+bool record_expired(const struct record *record, int64_t now_seconds);
+
+/* True if a flush hides it: it was stored before the cut-off. */
+bool record_flushed(const struct record *record, uint64_t cutoff);
+
+/* Little-endian numbers at any alignment, for every format of the store. */
+void record_put32(void *to, uint32_t value);
+void record_put64(void *to, uint64_t value);
+uint32_t record_get32(const void *from);
+uint64_t record_get64(const void *from);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * store_priv.h - the whole store, for the files that work on all of it.
+ *
+ * Locks, none held while another is taken except as said:
+ *   writer.lock     the queue
+ *   clients.lock    the list of clients, publishing; wake() runs under it
+ *   flusher.round   one round of flushing; clients.lock and space.lock inside
+ *   flusher.lock    the flusher's flags; inside flusher.round
+ *   maint.lock, sweep.lock  those threads' flags; sweep.lock inside
+ *                   clients.lock, as wake() takes it
+ *   space.lock      the ballast
+ *   env.message_lock  counting messages; innermost
+ */
+#ifndef STORAGE_STORE_PRIV_H
+#define STORAGE_STORE_PRIV_H
+
+#include "storage/change.h"
+#include "storage/client.h"
+#include "storage/env.h"
+#include "storage/flusher.h"
+#include "storage/home.h"
+#include "storage/maint.h"
+#include "storage/meta.h"
+#include "storage/space.h"
+#include "storage/storage.h"
+#include "storage/sweep.h"
+#include "storage/thread.h"
+#include "storage/writer.h"
+
+struct store {
+	struct store_config config;
+	struct home home;
+	struct env env;
+	struct meta meta;
+	struct space space;
+	struct change_table *changes;
+	struct clients clients;
+	struct writer writer;
+	struct flusher flusher;
+	struct maint maint;
+	struct sweep sweep;
+};
+
+#endif

@@ -1,0 +1,284 @@
+/*
+ * sweep.c - see sweep.h.
+ */
+#include "storage/sweep.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "storage/reader.h"
+#include "storage/store_priv.h"
+#include "storage/walk.h"
+
+#define TICK_MS		200
+#define ROWS_PER_STEP	256
+#define ROWS_PER_TICK	4096
+#define DEAD_PER_STEP	64
+#define DEAD_PER_TICK	4096
+#define JUMP_US		(INT64_C(300) * 1000000)
+#define JUMP_PAUSE_MS	(INT64_C(600) * 1000)
+#define FAILED_PAUSE_MS 10000
+
+/* One step's harvest. */
+struct step {
+	struct sweep *sweep;
+	int64_t now_seconds;
+	uint64_t reclaim_cutoff;
+	struct store_op *first, *last;
+	size_t rows, dead;
+	bool no_memory;
+};
+
+static bool is_dead(const struct step *step, const struct record *record)
+{
+	return record_expired(record, step->now_seconds) ||
+	       record_flushed(record, step->reclaim_cutoff);
+}
+
+static enum walk_verdict collect(void *arg, const char *key, size_t key_bytes,
+				 const struct peek *peek)
+{
+	struct step *step = arg;
+	struct sweep *sweep = step->sweep;
+	const struct record *record = &peek->record;
+	struct store_op *op;
+
+	step->rows++;
+	if (!is_dead(step, record)) {
+		if (record->expiry != 0 && record->expiry < sweep->pass_soonest)
+			sweep->pass_soonest = record->expiry;
+		return WALK_ON;
+	}
+	op = store_op_new(STORE_RECLAIM, key, key_bytes, 0, 0);
+	if (op == NULL) {
+		step->no_memory = true;
+		return WALK_STOP;
+	}
+	if (step->last != NULL)
+		step->last->next = op;
+	else
+		step->first = op;
+	step->last = op;
+	return ++step->dead < DEAD_PER_STEP ? WALK_ON_GOING : WALK_STOP;
+}
+
+/* Called by the flusher: there is something to reap. */
+static void on_wake(void *arg)
+{
+	struct sweep *sweep = arg;
+
+	(void)pthread_mutex_lock(&sweep->lock);
+	sweep->reapable = true;
+	(void)pthread_cond_signal(&sweep->wake);
+	(void)pthread_mutex_unlock(&sweep->lock);
+}
+
+/* Reaps until nothing is in flight. Returns false if a reclaim failed. */
+static bool reap_all(struct sweep *sweep)
+{
+	bool good = true;
+	struct store_op *op;
+
+	while (store_in_flight(sweep->client) > 0 &&
+	       !env_failed(&sweep->store->env)) {
+		(void)pthread_mutex_lock(&sweep->lock);
+		if (!sweep->reapable)
+			thread_wait_ms(&sweep->wake, &sweep->lock, TICK_MS);
+		sweep->reapable = false;
+		(void)pthread_mutex_unlock(&sweep->lock);
+		while ((op = store_reap(sweep->client)) != NULL) {
+			if (op->status != STORE_OK &&
+			    op->status != STORE_NOT_FOUND)
+				good = false;
+			store_op_free(op);
+		}
+	}
+	return good;
+}
+
+static int64_t wall_us(const struct sweep *sweep)
+{
+	const struct store_config *config = &sweep->store->config;
+
+	return config->now_us(config->arg);
+}
+
+/* Compares how far the two clocks have gone since the last tick. */
+static void watch_clock(struct sweep *sweep)
+{
+	int64_t wall = wall_us(sweep);
+	int64_t now_ms = thread_now_ms();
+	int64_t ahead =
+		(wall - sweep->last_wall_us) - (now_ms - sweep->last_ms) * 1000;
+
+	sweep->last_wall_us = wall;
+	sweep->last_ms = now_ms;
+	if (ahead <= JUMP_US)
+		return;
+	sweep->not_before_ms = now_ms + JUMP_PAUSE_MS;
+	env_say(&sweep->store->env, STORE_WARNING,
+		"the clock jumped ahead by %lld s; expired items are hidden, "
+		"but kept for %lld more minutes in case it is wrong",
+		(long long)(ahead / 1000000),
+		(long long)(JUMP_PAUSE_MS / 60000));
+}
+
+static bool pass_is_worthwhile(const struct sweep *sweep, int64_t now_seconds)
+{
+	struct published *published = &sweep->store->writer.published;
+
+	return sweep->known_soonest <= now_seconds ||
+	       atomic_load(&published->soonest) <= now_seconds ||
+	       (atomic_load(&published->hidden_items) > 0 &&
+		atomic_load(&published->reclaim_cutoff) > sweep->swept_cutoff);
+}
+
+static void begin_pass(struct sweep *sweep)
+{
+	struct published *published = &sweep->store->writer.published;
+
+	memset(&sweep->place, 0, sizeof(sweep->place));
+	sweep->in_pass = true;
+	sweep->pass_soonest = INT64_MAX;
+	sweep->pass_cutoff = atomic_load(&published->reclaim_cutoff);
+	/* What is written from now on is not seen, or is seen twice. */
+	atomic_store(&published->soonest, INT64_MAX);
+}
+
+static void end_pass(struct sweep *sweep)
+{
+	sweep->in_pass = false;
+	sweep->known_soonest = sweep->pass_soonest;
+	sweep->swept_cutoff = sweep->pass_cutoff;
+}
+
+/* Something failed: begin again after a pause. */
+static void break_pass(struct sweep *sweep)
+{
+	sweep->in_pass = false;
+	sweep->known_soonest = 0;
+	sweep->not_before_ms = thread_now_ms() + FAILED_PAUSE_MS;
+}
+
+/* One step of the pass. Returns false if the tick's work is over. */
+static bool run_step(struct sweep *sweep, struct step *step)
+{
+	enum store_status status;
+
+	step->sweep = sweep;
+	step->now_seconds = reader_now_seconds(sweep->reader);
+	step->reclaim_cutoff =
+		atomic_load(&sweep->store->writer.published.reclaim_cutoff);
+	status = walk_records(sweep->reader, &sweep->place, ROWS_PER_STEP,
+			      collect, step);
+	store_submit(sweep->client, step->first);
+	if (!reap_all(sweep) || step->no_memory || status != STORE_OK) {
+		break_pass(sweep);
+		return false;
+	}
+	if (sweep->place.done) {
+		end_pass(sweep);
+		return false;
+	}
+	return true;
+}
+
+static void run_steps(struct sweep *sweep)
+{
+	size_t rows = 0, dead = 0;
+
+	while (rows < ROWS_PER_TICK && dead < DEAD_PER_TICK) {
+		struct step step = {0};
+
+		if (!run_step(sweep, &step) || env_failed(&sweep->store->env))
+			return;
+		/* Dead ones have a limit of their own. */
+		rows += step.rows - step.dead;
+		dead += step.dead;
+	}
+}
+
+static bool wait_tick(struct sweep *sweep)
+{
+	bool go_on;
+
+	(void)pthread_mutex_lock(&sweep->lock);
+	if (!sweep->stop)
+		thread_wait_ms(&sweep->wake, &sweep->lock, TICK_MS);
+	go_on = !sweep->stop;
+	(void)pthread_mutex_unlock(&sweep->lock);
+	return go_on;
+}
+
+static void tick(struct sweep *sweep)
+{
+	struct store *store = sweep->store;
+	int64_t now_seconds = reader_now_seconds(sweep->reader);
+
+	if (atomic_load(&store->writer.published.next_due) <= now_seconds)
+		writer_kick(&store->writer);
+	space_renew_ballast(&store->space);
+	watch_clock(sweep);
+	if (thread_now_ms() < sweep->not_before_ms)
+		return;
+	if (!sweep->in_pass && pass_is_worthwhile(sweep, now_seconds))
+		begin_pass(sweep);
+	if (sweep->in_pass)
+		run_steps(sweep);
+}
+
+static void *sweep_main(void *arg)
+{
+	struct sweep *sweep = arg;
+
+	while (wait_tick(sweep))
+		if (!env_failed(&sweep->store->env))
+			tick(sweep);
+	return NULL;
+}
+
+int sweep_start(struct sweep *sweep, struct store *store)
+{
+	int rc;
+
+	memset(sweep, 0, sizeof(*sweep));
+	sweep->store = store;
+	sweep->last_wall_us = wall_us(sweep);
+	sweep->last_ms = thread_now_ms();
+	rc = -thread_cond_init(&sweep->wake);
+	if (rc != 0)
+		return rc;
+	(void)pthread_mutex_init(&sweep->lock, NULL);
+	rc = store_reader_new(store, &sweep->reader);
+	if (rc != 0)
+		goto out_lock;
+	rc = store_client_new(store, on_wake, sweep, &sweep->client);
+	if (rc != 0)
+		goto out_reader;
+	rc = -thread_start(&sweep->thread, sweep_main, sweep);
+	if (rc != 0)
+		goto out_client;
+	return 0;
+
+out_client:
+	store_client_free(sweep->client);
+out_reader:
+	store_reader_free(sweep->reader);
+out_lock:
+	(void)pthread_mutex_destroy(&sweep->lock);
+	(void)pthread_cond_destroy(&sweep->wake);
+	return rc;
+}
+
+void sweep_stop(struct sweep *sweep)
+{
+	(void)pthread_mutex_lock(&sweep->lock);
+	sweep->stop = true;
+	(void)pthread_cond_broadcast(&sweep->wake);
+	(void)pthread_mutex_unlock(&sweep->lock);
+	(void)pthread_join(sweep->thread, NULL);
+	store_client_free(sweep->client);
+	store_reader_free(sweep->reader);
+	(void)pthread_mutex_destroy(&sweep->lock);
+	(void)pthread_cond_destroy(&sweep->wake);
+}

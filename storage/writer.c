@@ -1,0 +1,411 @@
+/*
+ * writer.c - see writer.h.
+ */
+#include "storage/writer.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/store_priv.h"
+
+#define BATCH_OPS_MAX	128
+#define BATCH_BYTES_MAX (256U << 10)
+/* Readers are the victims of deadlocks; a writer that is one is a rarity. */
+#define CONFLICTS_MAX 1000
+
+static int64_t now_seconds(const struct store *store)
+{
+	int64_t us = store->config.now_us(store->config.arg);
+
+	return us / 1000000 - (us % 1000000 < 0);
+}
+
+static void begin(struct writer *writer)
+{
+	struct apply *apply = &writer->apply;
+
+	apply->state = writer->state;
+	memset(&apply->tally, 0, sizeof(apply->tally));
+	apply->soonest = INT64_MAX;
+	apply->now_seconds = now_seconds(writer->store);
+	apply->position = ++writer->position;
+	apply_due(apply);
+}
+
+/* Applies ops, writes the state; the cursor is closed in any case. */
+static int apply_ops(struct writer *writer, DB_TXN *txn, struct store_op *first,
+		     size_t count)
+{
+	struct apply *apply = &writer->apply;
+	struct store_op *op = first;
+	int error, close_error;
+
+	error = writer->data->cursor(writer->data, txn, &apply->cursor, 0);
+	if (error != 0)
+		return error;
+	for (size_t i = 0; i < count && error == 0; i++, op = op->next)
+		error = apply_op(apply, op);
+	close_error = apply->cursor->close(apply->cursor);
+	apply->cursor = NULL;
+	if (error == 0)
+		error = close_error;
+	if (error == 0 &&
+	    memcmp(&apply->state, &writer->state, sizeof(apply->state)) != 0)
+		error = meta_put_state(&writer->store->meta, txn,
+				       &apply->state);
+	return error;
+}
+
+static int64_t next_due(const struct state *state)
+{
+	int64_t due = INT64_MAX;
+
+	if (state->flush_due != 0)
+		due = state->flush_due;
+	if (state->grace_until != 0 && state->grace_until < due)
+		due = state->grace_until;
+	return due;
+}
+
+static void publish(struct writer *writer)
+{
+	struct published *published = &writer->published;
+	const struct state *state = &writer->state;
+
+	atomic_store(&published->live_items, state->live_items);
+	atomic_store(&published->live_bytes, state->live_bytes);
+	atomic_store(&published->hidden_items, state->hidden_items);
+	atomic_store(&published->reclaim_cutoff, state->reclaim_cutoff);
+	atomic_store(&published->next_due, next_due(state));
+	if (atomic_load(&published->flush_cutoff) == state->flush_cutoff)
+		return;
+	atomic_store(&published->flush_position, writer->position);
+	atomic_store(&published->flush_cutoff, state->flush_cutoff);
+}
+
+/* Lowers *soonest; the sweep may raise it at the same time. */
+static void lower_soonest(struct published *published, int64_t soonest)
+{
+	int64_t seen = atomic_load(&published->soonest);
+
+	while (soonest < seen && !atomic_compare_exchange_weak(
+					 &published->soonest, &seen, soonest))
+		;
+}
+
+static void add(_Atomic uint64_t *to, uint64_t n)
+{
+	if (n != 0)
+		atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+}
+
+static void adopt(struct writer *writer, struct store_op *first, size_t count)
+{
+	struct published *published = &writer->published;
+	const struct apply *apply = &writer->apply;
+	struct store_op *op = first;
+
+	for (size_t i = 0; i < count; i++, op = op->next)
+		if (op->status == STORE_OK)
+			op->cas = op->new_cas;
+	writer->state = apply->state;
+	add(&published->stored, apply->tally.stored);
+	add(&published->expired, apply->tally.expired);
+	add(&published->flushed, apply->tally.flushed);
+	add(&published->commits, 1);
+	lower_soonest(published, apply->soonest);
+	publish(writer);
+}
+
+static int commit(struct writer *writer, DB_TXN *txn)
+{
+	struct env *env = &writer->store->env;
+	uint32_t flags = writer->store->config.sync == STORE_SYNC_WRITE
+				 ? DB_TXN_WRITE_NOSYNC
+				 : DB_TXN_NOSYNC;
+	int error = txn->commit(txn, flags);
+
+	/* A failed commit has aborted, if the reason is one of these. */
+	if (error != 0 && !env_error_is_conflict(error) &&
+	    !env_error_is_space(error))
+		env_fail(env, error, "a commit");
+	return error;
+}
+
+/* One try. Returns 0 (every op has its answer) or why nothing was done. */
+static int try_once(struct writer *writer, struct store_op *first, size_t count)
+{
+	struct env *env = &writer->store->env;
+	DB_TXN *txn;
+	int error, abort_error;
+
+	begin(writer);
+	error = env->db_env->txn_begin(env->db_env, NULL, &txn, 0);
+	if (error != 0)
+		return error;
+	error = apply_ops(writer, txn, first, count);
+	if (error == 0) {
+		error = commit(writer, txn);
+		if (error == 0)
+			adopt(writer, first, count);
+		return error;
+	}
+	abort_error = txn->abort(txn);
+	if (abort_error != 0)
+		env_fail(env, abort_error, "an abort");
+	return error;
+}
+
+static int try_until_decided(struct writer *writer, struct store_op *first,
+			     size_t count)
+{
+	struct env *env = &writer->store->env;
+	int error;
+
+	for (int i = 0; i < CONFLICTS_MAX; i++) {
+		error = try_once(writer, first, count);
+		if (!env_error_is_conflict(error))
+			break;
+		(void)sched_yield();
+	}
+	if (error == DB_RUNRECOVERY)
+		env_fail(env, error, "Berkeley DB");
+	return error;
+}
+
+static void fail_op(struct writer *writer, struct store_op *op, int error)
+{
+	if (env_error_is_space(error))
+		op->status = STORE_NO_SPACE;
+	else if (error == ENOMEM)
+		op->status = STORE_NO_MEMORY;
+	else
+		op->status = STORE_FAILED;
+	if (op->status != STORE_NO_SPACE && !env_failed(&writer->store->env))
+		env_complain(&writer->store->env, "a change failed: %s",
+			     db_strerror(error));
+}
+
+static void run_batch(struct writer *writer, struct store_op *first,
+		      size_t count)
+{
+	struct store *store = writer->store;
+	struct store_op *op = first;
+	int error;
+
+	writer->apply.no_space = space_low(&store->space);
+	error = try_until_decided(writer, first, count);
+	if (env_error_is_space(error)) {
+		(void)space_give_up_ballast(&store->space);
+		writer->apply.no_space = true;
+	}
+	if (error == 0 || env_failed(&store->env))
+		return;
+	for (size_t i = 0; i < count; i++, op = op->next) {
+		error = try_until_decided(writer, op, 1);
+		if (env_failed(&store->env))
+			return;
+		if (error != 0)
+			fail_op(writer, op, error);
+	}
+}
+
+/* Cuts a batch off the queue. Called with the lock held. */
+static struct store_op *take_batch(struct writer *writer, size_t *ret_count)
+{
+	struct store_op *first = writer->first;
+	struct store_op *last = NULL;
+	size_t count = 0, bytes = 0;
+
+	for (struct store_op *op = first; op != NULL; op = op->next) {
+		bytes += op->value_bytes;
+		if (count == BATCH_OPS_MAX ||
+		    (count > 0 && bytes > BATCH_BYTES_MAX))
+			break;
+		count++;
+		last = op;
+	}
+	if (last != NULL) {
+		writer->first = last->next;
+		last->next = NULL;
+	}
+	if (writer->first == NULL)
+		writer->last = NULL;
+	*ret_count = count;
+	return first;
+}
+
+/* Returns false when it is time to end. */
+static bool wait_for_batch(struct writer *writer, struct store_op **ret_first,
+			   size_t *ret_count)
+{
+	bool failed, go_on;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->busy = false;
+	(void)pthread_cond_broadcast(&writer->idle);
+	for (;;) {
+		failed = env_failed(&writer->store->env);
+		if (writer->stop && (failed || writer->first == NULL))
+			break;
+		if (!failed && (writer->first != NULL || writer->kicked))
+			break;
+		writer->waiting = true;
+		(void)pthread_cond_wait(&writer->work, &writer->lock);
+		writer->waiting = false;
+	}
+	go_on = !failed && (writer->first != NULL || writer->kicked);
+	if (go_on) {
+		*ret_first = take_batch(writer, ret_count);
+		writer->kicked = false;
+		writer->busy = true;
+	}
+	(void)pthread_mutex_unlock(&writer->lock);
+	return go_on;
+}
+
+static bool more_is_queued(struct writer *writer)
+{
+	bool more;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	more = writer->first != NULL;
+	(void)pthread_mutex_unlock(&writer->lock);
+	return more;
+}
+
+static void see_to_durability(struct writer *writer)
+{
+	struct store *store = writer->store;
+
+	switch (store->config.sync) {
+	case STORE_SYNC_ALWAYS:
+		if (more_is_queued(writer))
+			flusher_want(&store->flusher);
+		else
+			flusher_run(&store->flusher);
+		break;
+	case STORE_SYNC_INTERVAL:
+		flusher_want(&store->flusher);
+		break;
+	case STORE_SYNC_WRITE:
+		break;
+	}
+}
+
+static void *writer_main(void *arg)
+{
+	struct writer *writer = arg;
+	struct store *store = writer->store;
+	struct store_op *first;
+	size_t count;
+
+	while (wait_for_batch(writer, &first, &count)) {
+		run_batch(writer, first, count);
+		apply_shrink(&writer->apply);
+		if (env_failed(&store->env))
+			continue;
+		add(&writer->published.ops, count);
+		clients_applied(&store->clients, first, writer->position,
+				store->config.sync != STORE_SYNC_ALWAYS);
+		see_to_durability(writer);
+	}
+	return NULL;
+}
+
+void writer_push(struct writer *writer, struct store_op *first,
+		 struct store_op *last)
+{
+	(void)pthread_mutex_lock(&writer->lock);
+	if (writer->last != NULL)
+		writer->last->next = first;
+	else
+		writer->first = first;
+	writer->last = last;
+	if (writer->waiting)
+		(void)pthread_cond_signal(&writer->work);
+	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_kick(struct writer *writer)
+{
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->kicked = true;
+	(void)pthread_cond_signal(&writer->work);
+	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_forget(struct writer *writer, const struct store_client *client)
+{
+	struct store_op **link = &writer->first;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	while (writer->busy)
+		(void)pthread_cond_wait(&writer->idle, &writer->lock);
+	writer->last = NULL;
+	while (*link != NULL) {
+		if ((*link)->client == client) {
+			*link = (*link)->next;
+			continue;
+		}
+		writer->last = *link;
+		link = &(*link)->next;
+	}
+	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+int writer_init(struct writer *writer, struct store *store, DB *data,
+		const struct state *state)
+{
+	int rc;
+
+	memset(writer, 0, sizeof(*writer));
+	writer->store = store;
+	writer->state = *state;
+	rc = apply_init(&writer->apply, &store->env, store->changes);
+	if (rc != 0)
+		return rc;
+	writer->data = data;
+	(void)pthread_mutex_init(&writer->lock, NULL);
+	(void)pthread_cond_init(&writer->work, NULL);
+	(void)pthread_cond_init(&writer->idle, NULL);
+	/* Unknown until the first sweep has looked. */
+	atomic_init(&writer->published.soonest, 0);
+	publish(writer);
+	if (next_due(state) > now_seconds(store))
+		return 0;
+	if (try_until_decided(writer, NULL, 0) != 0 ||
+	    env_flush_log(&store->env) != 0) {
+		writer->data = NULL; /* the caller's again */
+		writer_done(writer);
+		return -EIO;
+	}
+	return 0;
+}
+
+void writer_done(struct writer *writer)
+{
+	if (writer->data != NULL)
+		(void)writer->data->close(writer->data, 0);
+	writer->data = NULL;
+	apply_done(&writer->apply);
+	(void)pthread_mutex_destroy(&writer->lock);
+	(void)pthread_cond_destroy(&writer->work);
+	(void)pthread_cond_destroy(&writer->idle);
+}
+
+int writer_start(struct writer *writer)
+{
+	return -thread_start(&writer->thread, writer_main, writer);
+}
+
+void writer_stop(struct writer *writer)
+{
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->stop = true;
+	(void)pthread_cond_broadcast(&writer->work);
+	(void)pthread_mutex_unlock(&writer->lock);
+	(void)pthread_join(writer->thread, NULL);
+}

@@ -1,0 +1,80 @@
+/*
+ * writer.h - the one thread that changes data.
+ *
+ * It takes what is queued, applies it in one transaction, commits, publishes.
+ * One thread makes every command atomic without locks of ours and makes
+ * batching free. If a batch fails it is run again op by op, so that only the
+ * op that cannot be done gets the failure.
+ *
+ *   queue -> batch (ops and bytes bounded) -> transaction -> clients_applied
+ *
+ * Threads: start and stop by main; push, kick by any; the rest as said.
+ */
+#ifndef STORAGE_WRITER_H
+#define STORAGE_WRITER_H
+
+#include <db.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "storage/apply.h"
+#include "storage/meta.h"
+#include "storage/op.h"
+
+struct store;
+
+/* What others see of the writer's state, as of the last commit. */
+struct published {
+	_Atomic uint64_t live_items, live_bytes, hidden_items;
+	_Atomic uint64_t stored, expired, flushed, ops, commits;
+	/* A reader loads the cut-off, then the position of its flush. */
+	_Atomic uint64_t flush_position, flush_cutoff;
+	_Atomic uint64_t reclaim_cutoff;
+	_Atomic int64_t next_due; /* a flush, or a grace ends; INT64_MAX: no */
+	_Atomic int64_t soonest;  /* expiry written since the sweep asked */
+};
+
+struct writer {
+	struct store *store;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards the queue and the flags */
+	pthread_cond_t work, idle;
+	struct store_op *first, *last;
+	bool waiting, busy, kicked, stop;
+	/* the thread's own */
+	DB *data;
+	struct state state;
+	struct apply apply;
+	uint64_t position;
+	struct published published;
+};
+
+/*
+ * Takes over the data handle; fires a flush that fell due while the store was
+ * down. Returns 0, -ENOMEM or -EIO. Owner: writer_done().
+ */
+int writer_init(struct writer *writer, struct store *store, DB *data,
+		const struct state *state);
+void writer_done(struct writer *writer);
+
+int writer_start(struct writer *writer);
+
+/* Applies what is queued, then joins. */
+void writer_stop(struct writer *writer);
+
+/* Appends a list of ops. Never blocks for long. */
+void writer_push(struct writer *writer, struct store_op *first,
+		 struct store_op *last);
+
+/* Makes it look for what is due though no op is queued. */
+void writer_kick(struct writer *writer);
+
+/*
+ * After the store has failed: the writer has no op of this client any more
+ * when this returns. Thread: the client's owner. Blocks: on a running batch.
+ */
+void writer_forget(struct writer *writer, const struct store_client *client);
+
+#endif
