@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "server/log.h"
 #include "server/options_table.h"
@@ -114,15 +115,16 @@ static enum options_result take_value(struct parse *p,
 				      const struct option_row *row,
 				      const char *value, const char *spelled)
 {
-	char expects[128], shown[128];
+	char expects[128], shown[128] = "";
 
+	if (value != NULL)
+		log_escape(shown, sizeof(shown), value, strlen(value));
 	switch (option_set(row, value, &p->options)) {
 	case OPTION_TAKEN:
 		p->given[row - option_rows] = true;
 		return OPTIONS_RUN;
 	case OPTION_BAD:
 		option_expects(row, expects, sizeof(expects));
-		log_escape(shown, sizeof(shown), value, strlen(value));
 		complain(p, "%s: \"%s\" is not %s", spelled, shown, expects);
 		break;
 	case OPTION_UNAVAILABLE:
@@ -131,7 +133,7 @@ static enum options_result take_value(struct parse *p,
 				 spelled, row->help);
 		else
 			complain(p, "%s %s is not available in this version",
-				 spelled, value);
+				 spelled, shown);
 		break;
 	case OPTION_NO_MEMORY:
 		complain(p, "out of memory");
@@ -287,7 +289,11 @@ static enum options_result take_line(struct parse *p, int argc, char **argv)
 		result = take_row(p, row, optarg, spelled);
 	}
 	if (result == OPTIONS_RUN && optind < argc) {
-		complain(p, "\"%s\" is not an option", argv[optind]);
+		char shown[128];
+
+		log_escape(shown, sizeof(shown), argv[optind],
+			   strlen(argv[optind]));
+		complain(p, "\"%s\" is not an option", shown);
 		result = OPTIONS_REFUSED;
 	}
 	return result;
@@ -390,6 +396,11 @@ static enum options_result finish(struct parse *p)
 		return result;
 	if (!check_limits(p))
 		return OPTIONS_REFUSED;
+	if (geteuid() == 0 && p->options.user == NULL) {
+		complain(p, "started by root: say with -u whom to become "
+			    "(-u root to stay)");
+		return OPTIONS_REFUSED;
+	}
 	if (was_given(p, "prefix-delimiter"))
 		p->options.detail_enabled = true;
 	if (p->unused[0] != '\0')

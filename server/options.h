@@ -91,7 +91,7 @@ enum options_result {
 /*
  * Reads the command line (argv[0] is skipped; argv may be reordered).
  * Relative paths are made absolute with the working directory of now.
- * Warnings go to `err`, a line each, and do not stop it.
+ * Warnings go to `err`, a line each, and do not stop it. Root must give -u.
  * Owner: on OPTIONS_RUN *ret is the caller's: options_free(). Otherwise *ret
  * is untouched. Thread: main (getopt keeps state). Blocks: never.
  */

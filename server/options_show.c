@@ -34,6 +34,7 @@ void option_expects(const struct option_row *row, char *buf, size_t buf_bytes)
 	static const char *const fixed[] = {
 		[OPTION_SWITCH] = "yes or no",
 		[OPTION_PORT] = "a port from 0 to 65535, or -1",
+		[OPTION_ZERO] = "a port from 0 to 65535, or -1",
 		[OPTION_MODE] = "an octal mode from 0 to 777",
 		[OPTION_CHAR] = "one printable character",
 		[OPTION_TEXT] = "a name",

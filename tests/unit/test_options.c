@@ -208,6 +208,9 @@ static const struct {
 	 "-o idle_timeout: \"x\" is not a number from 0 to 31536000"},
 	{"-o maxconns_fast,ext_path=/x:1g", "-o ext_path: unknown option"},
 	{"-U 11211", "-U 11211 is not available in this version"},
+	{"-U -1", "-U -1 is not available in this version"},
+	{"-U x", "-U: \"x\" is not a port from 0 to 65535, or -1"},
+	{"-?", "unknown option -?; -h lists them"},
 	{"--protocol=binary",
 	 "--protocol binary is not available in this version"},
 	{"-S", "-S: logging in is not available in this version"},
@@ -250,12 +253,45 @@ END_TEST
 /* Bytes that could change a terminal are not echoed. */
 START_TEST(test_parse_escapes_what_it_echoes)
 {
-	struct run run;
+	static const char *const lines[] = {"-t \033[1m", "\033",    "--\033=1",
+					    "-\033",	  "-o \033", "-a \n"};
 
-	run_line(&run, "-t \033[1m");
-	ck_assert_str_eq(run.err, "memcachedb: -t: \"%1B[1m\" is not a number "
-				  "from 1 to 64\n");
-	run_end(&run);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct run run;
+
+		run_line(&run, lines[i]);
+		ck_assert_int_eq(run.result, OPTIONS_REFUSED);
+		ck_assert_ptr_null(strchr(run.err, '\033'));
+		ck_assert_ptr_eq(strchr(run.err, '\n'),
+				 run.err + strlen(run.err) - 1);
+		run_end(&run);
+	}
+}
+END_TEST
+
+START_TEST(test_parse_wants_a_user_from_root)
+{
+	char name[] = "memcachedb";
+	char *argv[] = {name, NULL};
+	struct options options;
+	size_t bytes;
+	char *text;
+	FILE *err = open_memstream(&text, &bytes);
+	enum options_result result;
+
+	ck_assert_ptr_nonnull(err);
+	result = options_parse(1, argv, stdout, err, &options);
+	fclose(err);
+	if (geteuid() == 0) {
+		ck_assert_int_eq(result, OPTIONS_REFUSED);
+		ck_assert_str_eq(text, "memcachedb: started by root: say with "
+				       "-u whom to become (-u root to stay)\n");
+	} else {
+		ck_assert_int_eq(result, OPTIONS_RUN);
+		ck_assert_str_eq(text, "");
+		options_free(&options);
+	}
+	free(text);
 }
 END_TEST
 
@@ -427,6 +463,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_parse_refuses, 0,
 			    sizeof(refused) / sizeof(refused[0]));
 	tcase_add_test(tcase, test_parse_escapes_what_it_echoes);
+	tcase_add_test(tcase, test_parse_wants_a_user_from_root);
 	tcase_add_test(tcase, test_parse_item_size_against_memory);
 	tcase_add_test(tcase, test_parse_unix_socket_turns_tcp_off);
 	tcase_add_test(tcase, test_parse_unix_socket_too_long);

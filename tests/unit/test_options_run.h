@@ -1,8 +1,9 @@
 /*
  * test_options_run.h - runs options_parse() on a line written as in a shell.
  *
- * Words are separated by blanks. What was understood is looked at through the
- * settings, as `stats settings` shows it.
+ * Words are separated by blanks; -u, which root must give, is in front. What
+ * was understood is looked at through the settings, as `stats settings` shows
+ * it.
  */
 #ifndef TESTS_UNIT_TEST_OPTIONS_RUN_H
 #define TESTS_UNIT_TEST_OPTIONS_RUN_H
@@ -35,7 +36,8 @@ static inline void run_line(struct run *run, const char *line)
 
 	ck_assert_ptr_nonnull(out);
 	ck_assert_ptr_nonnull(err);
-	(void)snprintf(run->line, sizeof(run->line), "memcachedb %s", line);
+	(void)snprintf(run->line, sizeof(run->line), "memcachedb -u root %s",
+		       line);
 	for (run->argc = 0; *at != '\0';) {
 		ck_assert_int_lt(run->argc, WORDS_MAX - 1);
 		run->argv[run->argc++] = at;
