@@ -101,7 +101,7 @@ struct proto_request {
 	bool quiet;		 /* noreply: no answer, neither yes nor no */
 	bool want_cas;		 /* gets, gats */
 	struct proto_slice key;	 /* the first key */
-	struct proto_slice keys; /* rest of the key list: proto_next_key() */
+	struct proto_slice keys; /* the others; len 0: none. proto_next_key() */
 	struct proto_slice args[PROTO_ARGS_MAX]; /* administrative verbs */
 	size_t arg_count;
 	uint32_t client_flags;
@@ -116,7 +116,7 @@ struct proto_request {
 enum proto_event {
 	PROTO_WAIT,    /* no whole line yet: read more, call again */
 	PROTO_COMMAND, /* ret->request is one command */
-	PROTO_REFUSED, /* answer ret->code, then skip ret->swallow bytes */
+	PROTO_REFUSED, /* skip ret->swallow bytes, then answer ret->code */
 	PROTO_HANGUP   /* close without an answer */
 };
 
