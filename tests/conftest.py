@@ -5,11 +5,13 @@ server      one server per test process, shared by all tests that only need an
             new one
 talk        a connection to that server, whose store was emptied first
 new_server  makes servers of a test's own: new_server("-c", 8, unix=True)
+faults      what new_server(env=faults.env) is to suffer (harness/faults.py)
 
 All are ended by process id, and must end well (harness/server.py).
 """
 import pytest
 
+from harness.faults import Faults
 from harness.server import Server
 
 
@@ -58,6 +60,11 @@ def new_server():
             failures.append(failure)
     if failures:
         raise failures[0]
+
+
+@pytest.fixture
+def faults(tmp_path):
+    return Faults(tmp_path)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -4,6 +4,7 @@ import re
 import pytest
 
 from harness.script import differs, ours_only
+from harness.server import REFERENCE
 
 NAMES = """
     pid uptime time version libevent pointer_size rusage_user rusage_system
@@ -145,7 +146,12 @@ def test_counts(talk, name):
     talk.set(b"n", b"5")
     talk.set(b"t", b"text")
     request, changes = COUNTS[name]
-    assert changes_made_by(talk, request) == changes
+    made = changes_made_by(talk, request)
+    if REFERENCE:  # its curr_items also moves when it meets flushed items
+        made.pop("curr_items", 0)
+        changes = {name: n for name, n in changes.items()
+                   if name != "curr_items"}
+    assert made == changes
 
 
 @ours_only
@@ -219,8 +225,9 @@ def test_connections_are_counted(server, talk):
         assert int(after[name]) == int(before[name]) + 1, name
 
 
-def test_reset(talk):
+def test_reset(new_server):
     """Zeroes what counts; keeps what is a state."""
+    talk = new_server().connect()
     talk.set(b"n", b"5")
     talk.ask(b"get n\r\n", b"VALUE n 0 1\r\n5\r\nEND\r\n")
     before = talk.stats()

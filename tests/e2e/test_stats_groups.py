@@ -133,7 +133,8 @@ def test_items_and_slabs_of_an_emptied_store(talk):
     talk.run(EMPTY_STORE)
 
 
-def test_items(talk):
+def test_items(new_server):
+    talk = new_server().connect()
     talk.set(b"a", b"12345")
     talk.set(b"b", b"")
     stats = talk.stats("items")
@@ -144,7 +145,8 @@ def test_items(talk):
     assert stats["items:1:outofmemory"] == "0"
 
 
-def test_slabs(talk):
+def test_slabs(new_server):
+    talk = new_server().connect()
     talk.set(b"a", b"12345")
     talk.ask(b"get a\r\n", b"VALUE a 0 5\r\n12345\r\nEND\r\n")
     stats = talk.stats("slabs")

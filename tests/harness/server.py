@@ -64,12 +64,15 @@ def run_to_end(*options, cwd=None, env=None, **popen):
 
 
 class Server:
-    """Starts on construction. Options are added to the basic ones."""
+    """Starts on construction. Options are added to the basic ones.
+
+    What is not named here goes to subprocess.Popen().
+    """
 
     running = []  # for the failure report
 
     def __init__(self, *options, unix=False, listen=("-l", "127.0.0.1"),
-                 env=None, **popen):
+                 env=None, owner=None, **popen):
         self.dir = Path(tempfile.mkdtemp(prefix="memcachedb-test-"))
         self.home = self.dir / "data"
         self.socket_path = self.dir / "socket" if unix else None
@@ -79,6 +82,8 @@ class Server:
         self.listen = list(listen)
         self.env = env or {}
         self.popen = popen
+        if owner is not None:  # whom the process will belong to
+            os.chown(self.dir, owner, -1)
         self.process = None
         self.addresses = []
         self.ending = False
@@ -105,8 +110,6 @@ class Server:
     def start(self):
         """Starts the process (again) and waits until it can be talked to."""
         self.port_file.unlink(missing_ok=True)
-        if self.socket_path:
-            self.socket_path.unlink(missing_ok=True)
         env = {**os.environ, "MEMCACHED_PORT_FILENAME": str(self.port_file),
                **self.env}
         with open(self.stderr_path, "ab") as stderr:

@@ -73,9 +73,11 @@ class Talk:
         return data
 
     def line(self):
-        """The next line, without its CRLF."""
+        """The next line, without its CRLF. EOFError: closed before it."""
         while b"\r\n" not in self.buffer:
             if not self._fill():
+                if not self.buffer:
+                    raise EOFError(f"closed; sent {self.last_sent[:300]!r}")
                 self._fail(b"a line", self.buffer + b" <closed>")
         line, self.buffer = self.buffer.split(b"\r\n", 1)
         return line

@@ -1,0 +1,87 @@
+<?php
+/*
+ * One round of php-memcached in text mode against a server.
+ *
+ * Usage: php round.php <host> <port>. Prints one line per failed check and
+ * ends with status 1, or prints "ok".
+ */
+$failures = 0;
+
+function check($what, $got, $wanted)
+{
+	global $failures;
+	if ($got !== $wanted) {
+		$failures++;
+		echo "$what: got ", var_export($got, true), ", wanted ",
+			var_export($wanted, true), "\n";
+	}
+}
+
+$m = new Memcached();
+$m->setOption(Memcached::OPT_BINARY_PROTOCOL, false);
+$m->setOption(Memcached::OPT_RECV_TIMEOUT, 20000000);
+$m->addServer($argv[1], (int)$argv[2]);
+
+check('flush', $m->flush(), true);
+check('set', $m->set('k', 'value'), true);
+check('get', $m->get('k'), 'value');
+check('get none', $m->get('none'), false);
+check('not found', $m->getResultCode(), Memcached::RES_NOTFOUND);
+check('setMulti', $m->setMulti(['a' => 1, 'b' => [2], 'c' => 3.5]), true);
+check('getMulti', $m->getMulti(['a', 'b', 'c', 'none']),
+	['a' => 1, 'b' => [2], 'c' => 3.5]);
+check('add', $m->add('a', 2), false);
+check('not stored', $m->getResultCode(), Memcached::RES_NOTSTORED);
+check('replace', $m->replace('none', 2), false);
+check('increment', $m->increment('a', 41), 42);
+check('decrement', $m->decrement('a', 33), 9);
+check('number without blanks', $m->get('a'), 9);
+check('increment none', $m->increment('none'), false);
+
+$m->setOption(Memcached::OPT_COMPRESSION, false);
+$m->set('text', 'b');
+check('append', $m->append('text', 'c'), true);
+check('prepend', $m->prepend('text', 'a'), true);
+check('appended', $m->get('text'), 'abc');
+$m->setOption(Memcached::OPT_COMPRESSION, true);
+
+$got = $m->get('a', null, Memcached::GET_EXTENDED);
+check('cas', $m->cas($got['cas'], 'a', 10), true);
+check('cas again', $m->cas($got['cas'], 'a', 11), false);
+check('exists', $m->getResultCode(), Memcached::RES_DATA_EXISTS);
+
+check('touch', $m->touch('a', 1000), true);
+check('touch none', $m->touch('none', 1000), false);
+check('delete', $m->delete('a'), true);
+check('delete again', $m->delete('a'), false);
+check('deleteMulti', $m->deleteMulti(['b', 'c']), ['b' => true, 'c' => true]);
+check('dead on arrival', $m->set('dead', 1, 2592001), true);
+check('dead', $m->get('dead'), false);
+
+$large = str_repeat(md5('x') . "\r\nEND\r\n", 20000);
+check('large', $m->set('large', $large), true);
+check('large back', $m->get('large') === $large, true);
+$m->setOption(Memcached::OPT_COMPRESSION, false);
+check('too large', $m->set('large', str_repeat('x', 1048577)), false);
+check('too large keeps the old one', $m->get('large') === $large, true);
+
+$server = "$argv[1]:$argv[2]";
+$version = $m->getVersion()[$server];
+check('version', preg_match('/^\d+\.\d+\.\d+$/', $version), 1);
+$stats = $m->getStats()[$server];
+check('stats version', $stats['version'], $version);
+check('stats pid', (int)$stats['pid'] > 0, true);
+
+$keys = [];
+for ($i = 0; $i < 300; $i++)
+	$keys["key$i"] = str_repeat('v', $i);
+check('many', $m->setMulti($keys), true);
+check('many back', $m->getMulti(array_keys($keys)) == $keys, true);
+
+check('flush again', $m->flush(), true);
+check('flushed', $m->get('k'), false);
+
+$m->quit();
+if ($failures == 0)
+	echo "ok\n";
+exit($failures ? 1 : 0);

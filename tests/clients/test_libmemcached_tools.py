@@ -1,0 +1,76 @@
+"""The tools of libmemcached, among them its conformance test memccapable.
+
+Tools of this family read `stats` and refuse a server whose version is not
+three numbers (U23).
+"""
+import re
+import subprocess
+
+import pytest
+
+
+def test_memccapable(new_server):
+    """Every test of the text protocol. It flushes the server."""
+    server = new_server()
+    done = subprocess.run(
+        ["memccapable", "-h", "127.0.0.1", "-p", str(server.port), "-a", "-v",
+         "-t", "20"], capture_output=True, text=True, timeout=300,
+        check=False)
+    output = done.stdout + done.stderr
+    results = re.findall(r"^(ascii [a-z ]+?)\s+\[(\w+)\]", output, re.M)
+    assert len(results) >= 20, output
+    assert [name for name, result in results if result != "pass"] == [], output
+    assert done.returncode == 0, output
+
+
+def test_cp_cat_rm(tool, talk, tmp_path):
+    (tmp_path / "one").write_bytes(b"first")
+    (tmp_path / "two").write_bytes(b"second\r\nEND\r\n")
+    assert tool("memccp", "--set", tmp_path / "one", tmp_path / "two") == (0, "")
+    assert talk.get(b"one") == b"first"
+    assert talk.get(b"two") == b"second\r\nEND\r\n"
+    status, output = tool("memccat", "one")
+    assert status == 0 and output.strip() == "first"
+    status, _ = tool("memccp", "--add", tmp_path / "one")
+    assert status != 0
+    assert tool("memcrm", "one")[0] == 0
+    assert talk.get(b"one") is None
+    assert tool("memccat", "one")[0] != 0
+
+
+def test_exist_leaves_nothing_behind(tool, talk):
+    """It adds with 31 days, an absolute time in the past."""
+    talk.set(b"here", b"1")
+    assert tool("memcexist", "here")[0] == 0
+    assert tool("memcexist", "none")[0] != 0
+    assert talk.get(b"here") == b"1"
+    assert talk.get(b"none") is None
+
+
+def test_touch(tool, talk):
+    talk.set(b"here", b"1")
+    assert tool("memctouch", "--expire=1000", "here")[0] == 0
+    assert tool("memctouch", "--expire=1000", "none")[0] != 0
+    assert talk.get(b"here") == b"1"
+
+
+def test_ping_and_stat(tool, empty):
+    assert tool("memcping")[0] == 0
+    status, output = tool("memcstat")
+    assert status == 0
+    assert re.search(rf"pid: {empty.pid}\b", output)
+    assert re.search(r"version: \d+\.\d+\.\d+", output)
+
+
+def test_flush(tool, talk):
+    talk.set(b"k", b"1")
+    assert tool("memcflush")[0] == 0
+    assert talk.get(b"k") is None
+
+
+@pytest.mark.parametrize("kind", ["get", "set", "mget"])
+def test_load(tool, kind):
+    status, output = tool("memcslap", f"--test={kind}", "--concurrency=4",
+                          "--execute-number=200", "--initial-load=200")
+    assert status == 0, output
+    assert "error" not in output.lower(), output

@@ -1,0 +1,116 @@
+"""nutcracker (twemproxy) in front of two servers.
+
+For a store that keeps its data the proxy must not eject hosts: an ejected key
+would come home to stale data. So auto_eject_hosts is false.
+"""
+import socket
+import subprocess
+
+import pytest
+from pymemcache.client.base import Client
+
+from harness.script import ours_only
+from harness.wait import wait_until
+
+CONFIG = """\
+store:
+  listen: {socket}
+  hash: fnv1a_64
+  distribution: ketama
+  auto_eject_hosts: false
+  redis: false
+  timeout: 20000
+  servers:
+   - 127.0.0.1:{ports[0]}:1 first
+   - 127.0.0.1:{ports[1]}:1 second
+"""
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def accepts(path):
+    with socket.socket(socket.AF_UNIX) as sock:
+        return sock.connect_ex(str(path)) == 0
+
+
+@pytest.fixture
+def proxied(new_server):
+    """(a client of the proxy, the two servers)"""
+    servers = [new_server(), new_server()]
+    directory = servers[0].dir
+    path = directory / "proxy"
+    (directory / "nutcracker.yml").write_text(CONFIG.format(
+        socket=path, ports=[server.port for server in servers]))
+    with open(directory / "nutcracker.log", "w") as log:
+        proxy = subprocess.Popen(
+            ["nutcracker", "-c", directory / "nutcracker.yml", "-p",
+             directory / "nutcracker.pid", "-a", "127.0.0.1", "-s",
+             str(free_port())], stdout=log, stderr=log)
+    try:
+        def is_up():
+            assert proxy.poll() is None, \
+                (directory / "nutcracker.log").read_text()
+            return accepts(path)
+        wait_until(is_up, "nutcracker listens")
+        client = Client(str(path), default_noreply=False, connect_timeout=20,
+                        timeout=20)
+        yield client, servers
+        client.close()
+    finally:
+        proxy.terminate()
+        proxy.wait(20)
+
+
+def test_round(proxied):
+    client, servers = proxied
+    items = {f"key{i}": b"v%d" % i for i in range(200)}
+    assert client.set_many(items) == []
+    assert client.get_many(list(items) + ["none"]) == items
+    counts = [int(server.stats()["curr_items"]) for server in servers]
+    assert sum(counts) == 200 and min(counts) > 0
+    assert client.get("key1") == b"v1"
+    assert client.add("key1", b"2") is False
+    assert client.replace("none", b"2") is False
+    assert client.append("key1", b"+") and client.prepend("key1", b"-")
+    assert client.get("key1") == b"-v1+"
+    value, cas = client.gets("key2")
+    assert client.cas("key2", b"new", cas) is True
+    assert client.cas("key2", b"newer", cas) is False
+    assert client.cas("none", b"1", cas) is None
+    client.set("n", b"10")
+    assert client.incr("n", 5) == 15 and client.decr("n", 20) == 0
+    assert client.get("n") == b"0"
+    assert client.touch("n", 1000) is True
+    assert client.touch("none", 1000) is False
+    assert client.delete("n") is True and client.delete("n") is False
+    assert client.set("dead", b"1", expire=-1) is True
+    assert client.get("dead") is None
+    assert client.set("quiet", b"1", noreply=True) is True
+    assert client.get("quiet") == b"1"
+    large = b"x" * 500_000
+    assert client.set("large", large) and client.get("large") == large
+
+
+@ours_only
+def test_server_that_comes_back(proxied):
+    """Killed and started again, its keys are where they were."""
+    client, servers = proxied
+    items = {f"key{i}": b"v%d" % i for i in range(50)}
+    assert client.set_many(items) == []
+    first = servers[0]
+    port = first.port
+    first.kill9()
+    first.listen = ["-l", f"127.0.0.1:{port}"]
+    first.start()
+
+    def all_there():
+        try:
+            return client.get_many(list(items)) == items
+        except Exception:  # the proxy reports the lost connection once
+            client.close()
+            return False
+    wait_until(all_there, "all keys are served again")

@@ -1,0 +1,115 @@
+"""User cases about expiry: U15 U17 U21."""
+import time
+
+import pytest
+
+from harness.script import differs, ours_only
+from harness.wait import expire_wait, wait_until
+
+
+# ---- U15: expired is absent, for every command -------------------------------
+
+EXPIRED = {
+    b"get e\r\n": b"END\r\n",
+    b"gets e\r\n": b"END\r\n",
+    b"gat 100 e\r\n": b"END\r\n",
+    b"gats 100 e\r\n": b"END\r\n",
+    b"replace e 0 0 1\r\n1\r\n": b"NOT_STORED\r\n",
+    b"append e 0 0 1\r\n1\r\n": b"NOT_STORED\r\n",
+    b"prepend e 0 0 1\r\n1\r\n": b"NOT_STORED\r\n",
+    b"incr e 1\r\n": b"NOT_FOUND\r\n",
+    b"decr e 1\r\n": b"NOT_FOUND\r\n",
+    b"touch e 100\r\n": b"NOT_FOUND\r\n",
+    b"delete e\r\n": b"NOT_FOUND\r\n",
+    b"cas e 0 0 1 1\r\n1\r\n": b"NOT_FOUND\r\n",
+    b"add e 0 0 1\r\n1\r\n": b"STORED\r\n",
+    b"set e 0 0 1\r\n1\r\n": b"STORED\r\n",
+}
+
+
+def test_u15_expired_is_absent(talk):
+    """An item for each command, so that none meets another's traces."""
+    for i in range(len(EXPIRED)):
+        talk.set(b"e%d" % i, b"5", exptime=1)
+    expire_wait(1)
+    for i, (command, answer) in enumerate(EXPIRED.items()):
+        talk.ask(command.replace(b" e", b" e%d" % i, 1).replace(
+            b"100 e", b"100 e%d" % i), answer)
+
+
+@ours_only
+def test_u15_expired_is_in_no_listing(talk):
+    talk.set(b"gone", b"1", exptime=1)
+    talk.set(b"here", b"1")
+    expire_wait(1)
+    talk.send(b"stats cachedump 1 0\r\n")
+    assert talk.line() == b"ITEM here [1 b; 0 s]"
+    talk.expect(b"END\r\n")
+
+
+# ---- U17: the 30-day border ---------------------------------------------------
+
+MONTH = 2592000
+LIVE = [MONTH, int(time.time()) + 100, 2147483648, 4102444800, 99999999999]
+DEAD = [MONTH + 1, int(time.time()) - 100, -1]
+
+
+@differs("memcached 1.6.18 wraps after January 2038")
+def test_u17_thirty_days(talk):
+    for exptime in LIVE + DEAD:
+        talk.set(b"k%d" % exptime, b"1", exptime=exptime)
+    hits = [exptime for exptime in LIVE + DEAD
+            if talk.get(b"k%d" % exptime) == b"1"]
+    assert hits == LIVE
+
+
+@ours_only
+def test_u17_dead_on_arrival_is_counted(talk):
+    """Taken for data loss by many: so it can be seen."""
+    def counted():
+        return int(talk.stats("bdb")["stored_already_expired"])
+    before = counted()
+    for exptime in LIVE + DEAD:
+        talk.set(b"k", b"1", exptime=exptime)
+    assert counted() == before + len(DEAD)
+
+
+# ---- U21: expired and flushed data give their space back -----------------------
+
+@ours_only
+@pytest.mark.parametrize("rounds,items,size,ttl", [
+    (3, 1500, 2000, 1),
+    pytest.param(5, 100_000, 2000, 20, marks=pytest.mark.long)])
+def test_u21_space_of_expired_items_is_used_again(
+        new_server, rounds, items, size, ttl):
+    """Nobody reads them; the file does not grow."""
+    server = new_server()
+    sizes = []
+    with server.connect() as talk:
+        for number in range(rounds):
+            for i in range(items):
+                value = b"%d/%d " % (number, i)
+                talk.send(b"set r%d-%d 0 %d %d noreply\r\n%s\r\n" % (
+                    number, i, ttl, size, value.ljust(size, b"x")))
+            talk.expect_silence()
+            wait_until(lambda: talk.stats()["curr_items"] == "0",
+                       "expired items are swept", deadline_s=60 + ttl)
+            sizes.append((server.home / "data.db").stat().st_size)
+    assert sizes[-1] <= 1.3 * sizes[0]
+
+
+@ours_only
+def test_u21_space_of_flushed_items_is_used_again(new_server):
+    server = new_server("--flush-grace", 0)
+    sizes = []
+    with server.connect() as talk:
+        for number in range(3):
+            for i in range(1500):
+                talk.send(b"set r%d-%d 0 0 2000 noreply\r\n%s\r\n" % (
+                    number, i, b"x" * 2000))
+            talk.ask(b"flush_all\r\n", b"OK\r\n")
+            wait_until(lambda: int(talk.stats("bdb")["swept_flushed"])
+                       == 1500 * (number + 1), "flushed items are swept",
+                       deadline_s=60)
+            sizes.append((server.home / "data.db").stat().st_size)
+    assert sizes[-1] <= 1.3 * sizes[0]
