@@ -81,6 +81,7 @@ program := $(B)/memcachedb
 loadgen := $(B)/bench/loadgen
 archive := $(B)/libmemcachedb.a
 bench_archive := $(B)/libbench.a
+unit_archive := $(B)/libunit.a
 man_page := $(B)/memcachedb.8
 faultinject := $(B)/faultinject.so
 
@@ -161,12 +162,14 @@ bench:
 bin_dir = $(DESTDIR)$(prefix)/bin
 man_dir = $(DESTDIR)$(prefix)/share/man/man8
 sample_dir = $(DESTDIR)$(prefix)/share/doc/memcachedb
+samples := $(filter-out %.md,$(wildcard conf/*))
 
 install: all
 	install -d $(bin_dir) $(man_dir) $(sample_dir)
 	install -m 755 $(program) $(bin_dir)/memcachedb
 	install -m 644 $(man_page) $(man_dir)/memcachedb.8
-	install -m 644 README.md LICENSE $(wildcard conf/*) $(sample_dir)
+	install -m 644 README.md LICENSE $(samples) $(sample_dir)
+	sed -i 's|/usr/local/bin|$(prefix)/bin|' $(sample_dir)/*.service
 
 uninstall:
 	rm -f $(bin_dir)/memcachedb $(man_dir)/memcachedb.8
@@ -190,7 +193,8 @@ $(B)/%.o: %.c $(B)/flags
 
 $(archive): $(house_objects)
 $(bench_archive): $(bench_objects)
-$(archive) $(bench_archive):
+$(unit_archive): $(unit_helpers)
+$(archive) $(bench_archive) $(unit_archive):
 	@rm -f $@
 	$(call say,AR)
 	$(Q)ar rcs $@ $^
@@ -207,7 +211,7 @@ $(man_page): server/memcachedb.8.in $(program)
 	$(Q)$(program) --help-mdoc >$@.options
 	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
 
-$(unit_programs): %: %.o $(unit_helpers) $(archive) $(bench_archive)
+$(unit_programs): %: %.o $(unit_archive) $(archive) $(bench_archive)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(libs) $(check_libs)
 
