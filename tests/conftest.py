@@ -9,6 +9,10 @@ faults      what new_server(env=faults.env) is to suffer (harness/faults.py)
 
 All are ended by process id, and must end well (harness/server.py).
 """
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from harness.faults import Faults
@@ -65,6 +69,14 @@ def new_server():
 @pytest.fixture
 def faults(tmp_path):
     return Faults(tmp_path)
+
+
+@pytest.fixture
+def open_directory():
+    """A directory that other users may look into; tmp_path is private."""
+    with tempfile.TemporaryDirectory(prefix="memcachedb-test-") as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -55,13 +55,20 @@ def test_answer(talk, script, delivery):
 
 
 def test_cache_memlimit_shows_in_stats(new_server):
+    """A change is either made and shown, or refused and not shown."""
     with new_server("-m", 64).connect() as talk:
         assert talk.stats()["limit_maxbytes"] == str(64 << 20)
-        talk.ask(b"cache_memlimit 32\r\n", b"OK\r\n")
-        assert talk.stats()["limit_maxbytes"] == str(32 << 20)
-        assert talk.stats("settings")["maxbytes"] == str(32 << 20)
-        talk.send(b"cache_memlimit 48 noreply\r\n")
-        assert talk.stats()["limit_maxbytes"] == str(48 << 20)
+        for megabytes in 32, 48, 100:
+            shown = talk.stats()["limit_maxbytes"]
+            talk.send(b"cache_memlimit %d\r\n" % megabytes)
+            answer = talk.line()
+            if answer == b"OK":
+                shown = str(megabytes << 20)
+            else:
+                assert answer == (b"MEMLIMIT_ADJUST_FAILED out of bounds or "
+                                  b"unable to adjust")
+            assert talk.stats()["limit_maxbytes"] == shown
+            assert talk.stats("settings")["maxbytes"] == shown
 
 
 @pytest.mark.parametrize("word", [b"shutdown", b"shutdown graceful"])

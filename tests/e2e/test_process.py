@@ -185,8 +185,7 @@ def test_unknown_user(tmp_path):
 def test_becomes_another_user(new_server):
     server = new_server()
     server.terminate()
-    os.chmod(server.dir, 0o755)
-    for path in [server.home, *server.home.iterdir()]:
+    for path in [server.dir, server.home, *server.home.iterdir()]:
         os.chown(path, 65534, 65534)
     server.options += ["-u", "nobody"]
     server.start()
@@ -199,13 +198,12 @@ def test_becomes_another_user(new_server):
 
 @only_root_can
 @ours_only
-def test_directory_without_permission(tmp_path):
-    os.chmod(tmp_path, 0o755)
-    program = program_for_everyone(tmp_path)
-    home = tmp_path / "data"
+def test_directory_without_permission(open_directory):
+    home = open_directory / "data"
     home.mkdir(mode=0o700)
-    status, _, err = run_to_end("-p", "-1", "-H", home, executable=program,
-                                user=65534, group=65534, cwd="/")
+    status, _, err = run_to_end(
+        "-p", "-1", "-H", home, cwd="/", user=65534, group=65534,
+        executable=program_for_everyone(open_directory))
     assert status == 73
     assert str(home) in err and len(err.splitlines()) == 1
     assert list(home.iterdir()) == []

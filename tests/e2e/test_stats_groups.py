@@ -170,6 +170,17 @@ def test_settings_names(talk):
     assert settings["client_flags_size"] == "4"
 
 
+@ours_only
+@pytest.mark.parametrize("group", ["", "settings", "items", "slabs", "sizes",
+                                   "conns", "bdb"])
+def test_every_line_has_three_words(talk, group):
+    talk.set(b"k", b"1")
+    stats = talk.stats(group)
+    assert stats
+    assert [name for name, value in stats.items()
+            if not value or " " in value] == []
+
+
 def test_settings_of_a_default_start(talk):
     settings = talk.stats("settings")
     wanted = {

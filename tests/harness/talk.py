@@ -156,7 +156,7 @@ class Talk:
         line = self.line()
         if line == b"END":
             return None
-        match = re.fullmatch(rb"VALUE (\S+) \d+ (\d+)", line)
+        match = re.fullmatch(rb"VALUE ([^ ]+) \d+ (\d+)", line)
         if not match or match.group(1) != key:
             self._fail(b"VALUE " + key, line)
         value = self.read(int(match.group(2)))
@@ -167,7 +167,7 @@ class Talk:
         """The cas id of a live key."""
         self.send(b"gets %s\r\n" % key)
         line = self.line()
-        match = re.fullmatch(rb"VALUE \S+ \d+ (\d+) (\d+)", line)
+        match = re.fullmatch(rb"VALUE [^ ]+ \d+ (\d+) (\d+)", line)
         if not match:
             self._fail(b"VALUE " + key, line)
         self.read(int(match.group(1)))
