@@ -13,7 +13,6 @@
 #define TICK_MS		200
 #define ROWS_PER_STEP	256
 #define ROWS_PER_TICK	4096
-#define DEAD_PER_STEP	64
 #define DEAD_PER_TICK	4096
 #define JUMP_US		(INT64_C(300) * 1000000)
 #define JUMP_PAUSE_MS	(INT64_C(600) * 1000)
@@ -59,7 +58,8 @@ static enum walk_verdict collect(void *arg, const char *key, size_t key_bytes,
 	else
 		step->first = op;
 	step->last = op;
-	return ++step->dead < DEAD_PER_STEP ? WALK_ON_GOING : WALK_STOP;
+	step->dead++;
+	return WALK_ON_GOING;
 }
 
 /* Called by the flusher: there is something to reap. */
@@ -152,12 +152,11 @@ static void end_pass(struct sweep *sweep)
 	sweep->swept_cutoff = sweep->pass_cutoff;
 }
 
-/* Something failed: begin again after a pause. */
-static void break_pass(struct sweep *sweep)
+static void begin_again(struct sweep *sweep, int64_t pause_ms)
 {
 	sweep->in_pass = false;
 	sweep->known_soonest = 0;
-	sweep->not_before_ms = thread_now_ms() + FAILED_PAUSE_MS;
+	sweep->not_before_ms = thread_now_ms() + pause_ms;
 }
 
 /* One step of the pass. Returns false if the tick's work is over. */
@@ -172,15 +171,17 @@ static bool run_step(struct sweep *sweep, struct step *step)
 	status = walk_records(sweep->reader, &sweep->place, ROWS_PER_STEP,
 			      collect, step);
 	store_submit(sweep->client, step->first);
-	if (!reap_all(sweep) || step->no_memory || status != STORE_OK) {
-		break_pass(sweep);
-		return false;
-	}
-	if (sweep->place.done) {
+	if (!reap_all(sweep) || step->no_memory)
+		status = STORE_FAILED;
+	if (status == STORE_OK && !sweep->place.done)
+		return true;
+	if (status == STORE_OK)
 		end_pass(sweep);
-		return false;
-	}
-	return true;
+	else if (status == STORE_NOT_FOUND)
+		begin_again(sweep, 0); /* a hash: the place is lost */
+	else
+		begin_again(sweep, FAILED_PAUSE_MS);
+	return false;
 }
 
 static void run_steps(struct sweep *sweep)
