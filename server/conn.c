@@ -1,0 +1,472 @@
+/*
+ * conn.c - see conn.h: the life of a connection and its steps.
+ *
+ * conn_run() is the only loop; a step never calls another step. Whatever
+ * waits, waits in one of the worker's lists, and the worker calls again.
+ */
+#include "server/conn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "server/exec.h"
+#include "server/shared.h"
+
+/* Unsent bytes above which a connection does not start further commands. */
+#define CONN_OUTPUT_HIGH (1024 * 1024)
+/* Writes in flight: of a connection, and bytes of all of one worker. */
+#define CONN_OPS_MAX	 1024
+#define WORKER_BYTES_MAX (64 * 1024 * 1024)
+
+void conn_set_step(struct conn *conn, enum conn_step step)
+{
+	static const unsigned allowed[] = {
+		[CONN_COMMAND] = 1u << CONN_VALUE | 1u << CONN_SWALLOW |
+				 1u << CONN_STREAM | 1u << CONN_CLOSING |
+				 1u << CONN_CLOSED,
+		[CONN_VALUE] = 1u << CONN_COMMAND | 1u << CONN_CLOSING |
+			       1u << CONN_CLOSED,
+		[CONN_SWALLOW] = 1u << CONN_COMMAND | 1u << CONN_CLOSING |
+				 1u << CONN_CLOSED,
+		[CONN_STREAM] = 1u << CONN_COMMAND | 1u << CONN_CLOSING |
+				1u << CONN_CLOSED,
+		[CONN_CLOSING] = 1u << CONN_CLOSED,
+		[CONN_CLOSED] = 0,
+	};
+
+	assert(conn->magic == CONN_MAGIC);
+	assert(allowed[conn->step] & 1u << step);
+	conn->step = step;
+	atomic_store_explicit(&conn->state, (int)step, memory_order_relaxed);
+}
+
+/* --- events and lists --------------------------------------------------- */
+
+static void conn_want_input(struct conn *conn, bool want)
+{
+	if (conn->reading == want)
+		return;
+	/* Adding an event without a time limit to a live base cannot fail. */
+	if (want)
+		(void)event_add(conn->read_event, NULL);
+	else
+		(void)event_del(conn->read_event);
+	conn->reading = want;
+}
+
+static void conn_make_runnable(struct conn *conn)
+{
+	if (conn->in_runnable)
+		return;
+	TAILQ_INSERT_TAIL(&conn->worker->runnable, conn, runnable_link);
+	conn->in_runnable = true;
+}
+
+static void conn_park(struct conn *conn)
+{
+	if (conn->in_parked)
+		return;
+	TAILQ_INSERT_TAIL(&conn->worker->parked, conn, parked_link);
+	conn->in_parked = true;
+}
+
+void conn_mark_dirty(struct conn *conn)
+{
+	if (conn->in_dirty)
+		return;
+	TAILQ_INSERT_TAIL(&conn->worker->dirty, conn, dirty_link);
+	conn->in_dirty = true;
+}
+
+static void conn_leave_lists(struct conn *conn)
+{
+	struct worker *worker = conn->worker;
+
+	if (conn->in_runnable)
+		TAILQ_REMOVE(&worker->runnable, conn, runnable_link);
+	if (conn->in_parked)
+		TAILQ_REMOVE(&worker->parked, conn, parked_link);
+	if (conn->in_dirty)
+		TAILQ_REMOVE(&worker->dirty, conn, dirty_link);
+	if (conn->in_hidden)
+		TAILQ_REMOVE(&worker->hidden, conn, hidden_link);
+	conn->in_runnable = conn->in_parked = false;
+	conn->in_dirty = conn->in_hidden = false;
+}
+
+/* --- steps -------------------------------------------------------------- */
+
+bool conn_can_go_on(struct conn *conn, unsigned needs)
+{
+	if (conn->out.bytes > CONN_OUTPUT_HIGH)
+		return false;
+	if ((needs & CONN_NEEDS_ROOM) &&
+	    (conn->in_flight >= CONN_OPS_MAX ||
+	     conn->worker->op_bytes > WORKER_BYTES_MAX))
+		return false;
+	if (!(needs & CONN_NEEDS_APPLIED) || conn->last_op == NULL)
+		return true;
+	/* A write of this very turn has no ticket before the turn ends. */
+	return conn->last_op->ticket != 0 &&
+	       store_applied(conn->worker->client, conn->last_op->ticket);
+}
+
+/* Runs a parsed command; its line stays in the input as long as it streams. */
+static enum conn_next conn_execute(struct conn *conn)
+{
+	unsigned needs = exec_needs(conn->parsed.request.verb);
+	enum conn_next next;
+
+	conn->needs = needs;
+	if (!conn_can_go_on(conn, needs))
+		return CONN_PARK;
+	next = exec_start(conn, &conn->parsed.request);
+	if (conn->step != CONN_STREAM)
+		input_consume(&conn->in, conn->parsed.consumed);
+	return next;
+}
+
+static enum conn_next conn_refuse(struct conn *conn)
+{
+	input_consume(&conn->in, conn->parsed.consumed);
+	if (conn->parsed.swallow > 0) {
+		conn->swallow = conn->parsed.swallow;
+		conn_set_step(conn, CONN_SWALLOW);
+		return CONN_AGAIN;
+	}
+	if (exec_refused(conn, &conn->parsed) == CONN_DROP)
+		return CONN_DROP;
+	if (conn->parsed.close)
+		conn_shut(conn);
+	return CONN_AGAIN;
+}
+
+static enum conn_next step_command(struct conn *conn)
+{
+	struct input *in = &conn->in;
+
+	if (input_bytes(in) == 0)
+		return CONN_INPUT;
+	switch (proto_classic_parse(input_data(in), input_bytes(in),
+				    in->scanned, &conn->worker->server->limits,
+				    &conn->parsed)) {
+	case PROTO_WAIT:
+		in->scanned = conn->parsed.scanned;
+		return CONN_INPUT;
+	case PROTO_COMMAND:
+		return conn_execute(conn);
+	case PROTO_REFUSED:
+		return conn_refuse(conn);
+	case PROTO_HANGUP:
+		conn_shut(conn);
+		return CONN_AGAIN;
+	}
+	return CONN_DROP;
+}
+
+static enum conn_next step_value(struct conn *conn)
+{
+	size_t held = input_bytes(&conn->in);
+	size_t missing = conn->op->value_bytes - conn->op_got;
+	size_t part = held < missing ? held : missing;
+
+	if (part > 0) {
+		memcpy(conn->op->value + conn->op_got, input_data(&conn->in),
+		       part);
+		conn->op_got += (uint32_t)part;
+		input_consume(&conn->in, part);
+	}
+	if (part < missing)
+		return CONN_INPUT;
+	conn_set_step(conn, CONN_COMMAND);
+	return exec_value_complete(conn);
+}
+
+static enum conn_next step_swallow(struct conn *conn)
+{
+	size_t held = input_bytes(&conn->in);
+	size_t part = held < conn->swallow ? held : (size_t)conn->swallow;
+
+	input_consume(&conn->in, part);
+	conn->swallow -= part;
+	if (conn->swallow > 0)
+		return CONN_INPUT;
+	conn_set_step(conn, CONN_COMMAND);
+	return exec_refused(conn, &conn->parsed);
+}
+
+static enum conn_next step_stream(struct conn *conn)
+{
+	enum conn_next next;
+
+	if (!conn_can_go_on(conn, conn->needs))
+		return CONN_PARK;
+	next = conn->stream(conn);
+	if (next != CONN_AGAIN)
+		return next;
+	conn_set_step(conn, CONN_COMMAND);
+	input_consume(&conn->in, conn->parsed.consumed);
+	return CONN_AGAIN;
+}
+
+/* Nothing more is read; conn_send() closes it when all has left. */
+static enum conn_next step_closing(struct conn *conn)
+{
+	input_clear(&conn->in, &conn->worker->pool);
+	conn_want_input(conn, false);
+	return CONN_PARK;
+}
+
+static enum conn_next (*const steps[])(struct conn *) = {
+	[CONN_COMMAND] = step_command, [CONN_VALUE] = step_value,
+	[CONN_SWALLOW] = step_swallow, [CONN_STREAM] = step_stream,
+	[CONN_CLOSING] = step_closing,
+};
+
+/* Acts on what the last step wanted. */
+static void conn_settle(struct conn *conn, enum conn_next next)
+{
+	switch (next) {
+	case CONN_AGAIN:
+	case CONN_YIELD:
+		COUNT(conn->worker, conn_yields);
+		conn_make_runnable(conn);
+		break;
+	case CONN_INPUT:
+		if (conn->eof) {
+			conn_shut(conn);
+			break;
+		}
+		input_trim(&conn->in, &conn->worker->pool);
+		conn_want_input(conn, true);
+		break;
+	case CONN_PARK:
+		if (conn->step != CONN_CLOSING)
+			conn_park(conn);
+		break;
+	case CONN_DROP:
+		break;
+	}
+}
+
+void conn_run(struct conn *conn)
+{
+	unsigned left = conn->worker->server->options->requests_per_turn;
+	enum conn_next next = CONN_AGAIN;
+
+	atomic_store_explicit(&conn->last_command, conn->worker->now_seconds,
+			      memory_order_relaxed);
+	while (next == CONN_AGAIN && left > 0) {
+		if (conn->step == CONN_COMMAND)
+			left--;
+		next = steps[conn->step](conn);
+	}
+	if (next == CONN_DROP) {
+		conn_close(conn);
+		return;
+	}
+	conn_settle(conn, next);
+	conn_mark_dirty(conn);
+}
+
+/* --- reading and sending ------------------------------------------------ */
+
+/* Reads once: a block of a value straight to where it belongs. */
+static ssize_t conn_read(struct conn *conn)
+{
+	struct iovec iov[2];
+	size_t room, direct = 0;
+	int count = 0;
+	ssize_t got;
+
+	room = input_reserve(&conn->in, &conn->worker->pool,
+			     conn->worker->server->limits.get_line_max_bytes +
+				     POOL_BLOCK_BYTES);
+	if (room == 0) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	if (conn->step == CONN_VALUE && input_bytes(&conn->in) == 0) {
+		direct = conn->op->value_bytes - conn->op_got;
+		iov[count].iov_base = conn->op->value + conn->op_got;
+		iov[count++].iov_len = direct;
+	}
+	iov[count].iov_base = conn->in.memory + conn->in.end;
+	iov[count++].iov_len = room;
+	got = readv(conn->fd, iov, count);
+	if (got <= 0)
+		return got;
+	if ((size_t)got < direct)
+		direct = (size_t)got;
+	conn->op_got += (uint32_t)direct;
+	conn->in.end += (size_t)got - direct;
+	return got;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *conn = arg;
+	ssize_t got;
+
+	(void)fd;
+	(void)what;
+	assert(conn->magic == CONN_MAGIC);
+	if (conn->in_runnable || conn->in_parked) {
+		/* Busy with what it has: look again when it asks for more. */
+		conn_want_input(conn, false);
+		return;
+	}
+	got = conn_read(conn);
+	if (got < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			conn_close(conn);
+		return;
+	}
+	if (got == 0) {
+		conn->eof = true;
+		conn_want_input(conn, false);
+	}
+	COUNT_N(conn->worker, bytes_read, (uint64_t)got);
+	conn->progress = conn->worker->now_seconds;
+	conn_run(conn);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	conn_mark_dirty(arg);
+}
+
+void conn_send(struct conn *conn)
+{
+	struct worker *worker = conn->worker;
+	enum output_state state;
+	size_t sent;
+
+	state = output_send(&conn->out, conn->fd, worker->client, &sent);
+	COUNT_N(worker, bytes_written, sent);
+	if (sent > 0)
+		conn->progress = worker->now_seconds;
+	switch (state) {
+	case OUTPUT_EMPTY:
+		if (conn->step == CONN_CLOSING)
+			conn_close(conn);
+		break;
+	case OUTPUT_PENDING:
+		break;
+	case OUTPUT_HIDDEN:
+		if (!conn->in_hidden)
+			TAILQ_INSERT_TAIL(&worker->hidden, conn, hidden_link);
+		conn->in_hidden = true;
+		break;
+	case OUTPUT_BLOCKED:
+		(void)event_add(conn->write_event, NULL);
+		break;
+	case OUTPUT_BROKEN:
+		conn_close(conn);
+		break;
+	}
+}
+
+/* --- life --------------------------------------------------------------- */
+
+static void conn_free(struct conn *conn)
+{
+	if (conn->read_event != NULL)
+		event_free(conn->read_event);
+	if (conn->write_event != NULL)
+		event_free(conn->write_event);
+	conn->magic = 0;
+	free(conn);
+}
+
+void conn_new(struct worker *worker, int fd, int listen_fd)
+{
+	struct conn *conn = calloc(1, sizeof(*conn));
+
+	if (conn == NULL)
+		goto out_close;
+	conn->magic = CONN_MAGIC;
+	conn->fd = fd;
+	conn->listen_fd = listen_fd;
+	conn->worker = worker;
+	conn->progress = worker->now_seconds;
+	atomic_init(&conn->state, CONN_COMMAND);
+	atomic_init(&conn->last_command, worker->now_seconds);
+	output_init(&conn->out, &worker->pool);
+	conn->read_event = event_new(worker->base, fd, EV_READ | EV_PERSIST,
+				     on_readable, conn);
+	conn->write_event =
+		event_new(worker->base, fd, EV_WRITE, on_writable, conn);
+	if (conn->read_event == NULL || conn->write_event == NULL ||
+	    event_add(conn->read_event, NULL) != 0)
+		goto out_free;
+	conn->reading = true;
+	registry_format_addr(fd, true, conn->addr, sizeof(conn->addr));
+	registry_format_addr(fd, false, conn->listen_addr,
+			     sizeof(conn->listen_addr));
+	registry_add(&worker->server->registry, conn);
+	TAILQ_INSERT_TAIL(&worker->conns, conn, link);
+	COUNT(worker, total_connections);
+	return;
+
+out_free:
+	conn_free(conn);
+out_close:
+	COUNT(worker, malloc_fails);
+	close(fd);
+	atomic_fetch_sub(&worker->server->curr_connections, 1);
+}
+
+void conn_shut(struct conn *conn)
+{
+	if (conn->step >= CONN_CLOSING)
+		return;
+	exec_discard(conn->op);
+	conn->op = NULL;
+	conn_set_step(conn, CONN_CLOSING);
+	conn_want_input(conn, false);
+	conn_mark_dirty(conn);
+}
+
+void conn_close(struct conn *conn)
+{
+	struct worker *worker = conn->worker;
+
+	if (conn->step == CONN_CLOSED)
+		return;
+	conn_shut(conn);
+	conn_set_step(conn, CONN_CLOSED);
+	conn_leave_lists(conn);
+	(void)event_del(conn->read_event);
+	(void)event_del(conn->write_event);
+	input_clear(&conn->in, &worker->pool);
+	registry_remove(&worker->server->registry, conn);
+	TAILQ_REMOVE(&worker->conns, conn, link);
+	close(conn->fd);
+	atomic_fetch_sub(&worker->server->curr_connections, 1);
+	if (conn->in_flight == 0) {
+		output_clear(&conn->out);
+		conn_free(conn);
+	}
+}
+
+void conn_op_done(struct conn *conn, struct store_op *op)
+{
+	assert(conn->magic == CONN_MAGIC && conn->in_flight > 0);
+	conn->in_flight--;
+	if (conn->last_op == op)
+		conn->last_op = NULL;
+	if (conn->step != CONN_CLOSED) {
+		conn_mark_dirty(conn);
+	} else if (conn->in_flight == 0) {
+		output_clear(&conn->out);
+		conn_free(conn);
+	}
+}

@@ -1,0 +1,125 @@
+/*
+ * conn.h - one client connection: input, steps, ordered answers.
+ *
+ * A connection is always at one step; conn_run() calls the step's function
+ * until it wants something that is not there.
+ *
+ *   COMMAND --> VALUE --> COMMAND      a store command reads its block
+ *           --> SWALLOW --> COMMAND    a refused block is skipped
+ *           --> STREAM --> COMMAND     a long answer goes on over turns
+ *           --> CLOSING                answers leave, then it closes
+ *
+ * Thread: the owner worker; `state` and `last_command` are read by any.
+ */
+#ifndef SERVER_CONN_H
+#define SERVER_CONN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "protocol/protocol.h"
+#include "server/input.h"
+#include "server/output.h"
+#include "server/worker.h"
+
+#define CONN_MAGIC 0x636f6e6eu
+
+/* Room for "unix:" and a path, or for an IPv6 address and port. */
+#define CONN_ADDR_BYTES 128
+
+enum conn_step {
+	CONN_COMMAND,
+	CONN_VALUE,
+	CONN_SWALLOW,
+	CONN_STREAM,
+	CONN_CLOSING,
+	CONN_CLOSED
+};
+
+/* What a step (or a command) wants next. */
+enum conn_next {
+	CONN_AGAIN, /* call the current step */
+	CONN_INPUT, /* bytes from the peer */
+	CONN_PARK,  /* the store or the output to get on: conn_can_go_on() */
+	CONN_YIELD, /* to give way to other connections for a turn */
+	CONN_DROP   /* to be closed at once, unsent answers included */
+};
+
+/* What a command needs before it may start. */
+enum conn_needs {
+	CONN_NEEDS_APPLIED = 1, /* own earlier writes visible to reads */
+	CONN_NEEDS_ROOM = 2	/* room for one more write in flight */
+};
+
+/* Produces more of a long answer. Returns AGAIN when done, or YIELD, PARK. */
+typedef enum conn_next (*conn_stream_fn)(struct conn *conn);
+
+struct conn {
+	uint32_t magic;
+	int fd;
+	int listen_fd;
+	struct worker *worker;
+	struct event *read_event, *write_event;
+	bool reading, eof;
+	enum conn_step step;
+	struct input in;
+	struct output out;
+
+	struct proto_parsed parsed; /* VALUE, SWALLOW, STREAM: the command */
+	struct store_op *op;	    /* VALUE: being filled; own until submit */
+	uint32_t op_got;
+	uint64_t swallow; /* SWALLOW: bytes still to skip */
+	conn_stream_fn stream;
+	struct store_cursor cursor; /* STREAM: of a walk */
+	uint64_t stream_left;	    /* STREAM: items still to show */
+	size_t stream_bytes;	    /* STREAM: bytes shown */
+
+	unsigned gat_list, gat_failed; /* number of the gat: last, last bad */
+
+	unsigned in_flight;	  /* writes not yet answered */
+	struct store_op *last_op; /* the newest of them, NULL if none */
+	unsigned needs;		  /* of the command under way */
+	int64_t progress;	  /* seconds: last time bytes moved */
+
+	bool in_runnable, in_parked, in_dirty, in_hidden;
+	TAILQ_ENTRY(conn)
+	link, runnable_link, parked_link, dirty_link, hidden_link;
+
+	/* for `stats conns`, see registry.h */
+	TAILQ_ENTRY(conn) registry_link;
+	char addr[CONN_ADDR_BYTES], listen_addr[CONN_ADDR_BYTES];
+	atomic_int state; /* enum conn_step */
+	_Atomic int64_t last_command;
+};
+
+/* Takes over an accepted socket; closes it if there is no memory. */
+void conn_new(struct worker *worker, int fd, int listen_fd);
+
+/* Runs steps until one wants something that is not there. */
+void conn_run(struct conn *conn);
+
+/* True if what a parked connection waits for has come. */
+bool conn_can_go_on(struct conn *conn, unsigned needs);
+
+/* Sends what may be sent; closes the connection if it is time for that. */
+void conn_send(struct conn *conn);
+
+/* Stops reading; the connection closes when its answers have left. */
+void conn_shut(struct conn *conn);
+
+/* Closes at once. The struct lives on until its writes have come back. */
+void conn_close(struct conn *conn);
+
+/* Marks it to be looked at by conn_send() at the end of the turn. */
+void conn_mark_dirty(struct conn *conn);
+
+/* One write of this connection has come back from the store. */
+void conn_op_done(struct conn *conn, struct store_op *op);
+
+/* Changes the step; asserts that the change is a legal one. */
+void conn_set_step(struct conn *conn, enum conn_step step);
+
+#endif

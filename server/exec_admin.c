@@ -1,0 +1,89 @@
+/*
+ * exec_admin.c - commands about the server, not about items.
+ */
+#include "server/exec.h"
+
+#include <string.h>
+
+#include "server/shared.h"
+#include "server/version.h"
+
+/* As memcached: less cannot work; more must have been meant as bytes. */
+#define MEMLIMIT_MIN_MB 8
+#define MEMLIMIT_MAX_MB 1000000000
+#define VERBOSITY_MAX	2
+
+enum conn_next exec_version(struct conn *conn, const struct proto_request *req)
+{
+	static const char line[] = "VERSION " MEMCACHEDB_VERSION "\r\n";
+
+	(void)req;
+	return output_write(&conn->out, line, sizeof(line) - 1) ? CONN_AGAIN
+								: CONN_DROP;
+}
+
+enum conn_next exec_verbosity(struct conn *conn,
+			      const struct proto_request *req)
+{
+	uint64_t level;
+
+	if (req->arg_count == 0 || !proto_parse_u64(req->args[0], &level))
+		return exec_answer(conn, req->verb, PROTO_ERR_FORMAT,
+				   req->quiet);
+	log_set_verbosity(&conn->worker->server->log,
+			  level > VERBOSITY_MAX ? VERBOSITY_MAX
+						: (uint32_t)level);
+	return exec_answer(conn, req->verb, PROTO_DONE, req->quiet);
+}
+
+static enum proto_code set_memlimit(struct server *server, uint64_t megabytes)
+{
+	uint64_t bytes = megabytes << 20;
+
+	if (megabytes < MEMLIMIT_MIN_MB)
+		return PROTO_ERR_MEMLIMIT_SMALL;
+	if (megabytes > MEMLIMIT_MAX_MB)
+		return PROTO_ERR_MEMLIMIT_UNIT;
+	if (store_resize_cache(server->store, bytes) != 0)
+		return PROTO_ERR_MEMLIMIT_FIXED;
+	atomic_store(&server->memory_limit_bytes, bytes);
+	log_write(&server->log, LOG_LEVEL_INFO, "cache resized to %llu MB",
+		  (unsigned long long)megabytes);
+	return PROTO_DONE;
+}
+
+enum conn_next exec_memlimit(struct conn *conn, const struct proto_request *req)
+{
+	uint64_t megabytes;
+
+	if (req->arg_count == 0 || !proto_parse_u64(req->args[0], &megabytes))
+		return exec_answer(conn, req->verb, PROTO_ERR_UNKNOWN,
+				   req->quiet);
+	return exec_answer(conn, req->verb,
+			   set_memlimit(conn->worker->server, megabytes),
+			   req->quiet);
+}
+
+enum conn_next exec_shutdown(struct conn *conn, const struct proto_request *req)
+{
+	struct server *server = conn->worker->server;
+
+	if (!server->options->shutdown_enabled)
+		return exec_answer(conn, req->verb, PROTO_ERR_SHUTDOWN_DISABLED,
+				   false);
+	if (req->arg_count > 0 && !proto_slice_is(req->args[0], "graceful"))
+		return exec_answer(conn, req->verb, PROTO_ERR_SHUTDOWN_MODE,
+				   false);
+	log_write(&server->log, LOG_LEVEL_INFO, "shutdown asked for by %s",
+		  conn->addr);
+	server_request(server, SERVER_STOP);
+	conn_shut(conn);
+	return CONN_AGAIN;
+}
+
+enum conn_next exec_quit(struct conn *conn, const struct proto_request *req)
+{
+	(void)req;
+	conn_shut(conn);
+	return CONN_AGAIN;
+}

@@ -1,0 +1,426 @@
+/*
+ * listener.c - see listener.h.
+ */
+#define _GNU_SOURCE /* accept4 */
+
+#include "server/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "server/shared.h"
+#include "server/worker.h"
+
+/* Connections taken in one go, so that the other events get their turn. */
+#define ACCEPTS_A_TURN 64
+
+struct listener {
+	struct registry_listener entry; /* for `stats conns`; holds the fd */
+	struct event *event;
+	struct listeners *all;
+	bool is_tcp, registered;
+};
+
+struct listeners {
+	struct server *server;
+	struct listener *list;
+	size_t count;
+	unsigned next_worker;
+	struct event *resume_event; /* looks for a free place while paused */
+	int64_t paused_us;
+};
+
+/* --- binding ------------------------------------------------------------ */
+
+static int listeners_add(struct listeners *all, int fd, bool is_tcp)
+{
+	struct listener *list =
+		realloc(all->list, (all->count + 1) * sizeof(*list));
+	struct listener *added;
+
+	if (list == NULL)
+		return -ENOMEM;
+	all->list = list;
+	added = &list[all->count++];
+	memset(added, 0, sizeof(*added));
+	added->entry.fd = fd;
+	added->all = all;
+	added->is_tcp = is_tcp;
+	registry_format_addr(fd, false, added->entry.addr,
+			     sizeof(added->entry.addr));
+	return 0;
+}
+
+static int bind_tcp(const struct addrinfo *info, int *ret_fd)
+{
+	int one = 1, err;
+	int fd = socket(info->ai_family,
+			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	/* Accepted sockets inherit these two. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (info->ai_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one,
+				 sizeof(one));
+	if (bind(fd, info->ai_addr, info->ai_addrlen) != 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static bool is_loopback(const struct sockaddr *addr)
+{
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+
+	if (addr->sa_family == AF_INET) {
+		memcpy(&in, addr, sizeof(in));
+		return ntohl(in.sin_addr.s_addr) >> 24 == 127;
+	}
+	memcpy(&in6, addr, sizeof(in6));
+	return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+}
+
+/* One -l: a name may stand for several addresses; all are taken. */
+static int open_tcp(struct listeners *all, const struct options_listen *listen,
+		    char *text, size_t text_bytes)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				 .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	struct addrinfo *found, *info;
+	const char *host = listen->host != NULL ? listen->host : "*";
+	char port[8];
+	int err, fd = -1;
+
+	snprintf(port, sizeof(port), "%u", listen->port);
+	err = getaddrinfo(listen->host, port, &hints, &found);
+	if (err != 0) {
+		snprintf(text, text_bytes, "cannot listen on %s: %s", host,
+			 gai_strerror(err));
+		return -EADDRNOTAVAIL;
+	}
+	for (info = found; info != NULL && err == 0; info = info->ai_next) {
+		err = bind_tcp(info, &fd);
+		/* Machines without IPv6 still serve "every address". */
+		if (err == -EAFNOSUPPORT && info->ai_next != NULL)
+			err = 0;
+		else if (err == 0)
+			err = listeners_add(all, fd, true);
+		if (err == 0 && !is_loopback(info->ai_addr))
+			log_write(&all->server->log, LOG_LEVEL_WARNING,
+				  "%s:%s is open to other machines, and "
+				  "anybody who reaches it may read and write",
+				  host, port);
+	}
+	freeaddrinfo(found);
+	if (err != 0)
+		snprintf(text, text_bytes, "cannot listen on %s:%s: %s", host,
+			 port, strerror(-err));
+	return err;
+}
+
+/* Removes a socket left by a process that is gone; never anything else. */
+static int remove_stale(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	return unlink(path) == 0 ? 0 : -errno;
+}
+
+static int bind_unix(const char *path, uint32_t mask, int *ret_fd)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	mode_t old;
+	int err, fd;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, path, strlen(path));
+	err = remove_stale(path);
+	if (err != 0)
+		return err;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	old = umask(0777 & ~mask);
+	err = bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 ? 0
+								    : -errno;
+	umask(old);
+	if (err != 0) {
+		close(fd);
+		return err;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int open_unix(struct listeners *all, char *text, size_t text_bytes)
+{
+	const char *path = all->server->options->unix_socket;
+	int fd, err;
+
+	err = bind_unix(path, all->server->options->unix_mask, &fd);
+	if (err == 0)
+		err = listeners_add(all, fd, false);
+	if (err != 0)
+		snprintf(text, text_bytes, "cannot listen on %s: %s", path,
+			 err == -EEXIST ? "something else has this name"
+					: strerror(-err));
+	return err;
+}
+
+int listeners_open(struct server *server, struct listeners **ret, char *text,
+		   size_t text_bytes)
+{
+	const struct options *options = server->options;
+	struct listeners *all = calloc(1, sizeof(*all));
+	size_t i;
+	int err = 0;
+
+	if (all == NULL) {
+		snprintf(text, text_bytes, "no memory for the listeners");
+		return -ENOMEM;
+	}
+	all->server = server;
+	for (i = 0; i < options->listen_count && err == 0; i++)
+		err = open_tcp(all, &options->listen[i], text, text_bytes);
+	if (err == 0 && options->unix_socket != NULL)
+		err = open_unix(all, text, text_bytes);
+	if (err != 0) {
+		listeners_free(all);
+		return err;
+	}
+	*ret = all;
+	return 0;
+}
+
+/* --- accepting ---------------------------------------------------------- */
+
+static void listeners_pause(struct listeners *all)
+{
+	struct timeval wait = {.tv_usec = 10000};
+	size_t i;
+
+	if (!atomic_exchange(&all->server->accepting, false))
+		return;
+	for (i = 0; i < all->count; i++)
+		(void)event_del(all->list[i].event);
+	atomic_fetch_add(&all->server->listen_disabled, 1);
+	all->paused_us = clock_monotonic_us();
+	(void)event_add(all->resume_event, &wait);
+}
+
+static bool is_full(const struct server *server)
+{
+	return atomic_load(&server->curr_connections) >=
+	       atomic_load(&server->conn_limit);
+}
+
+static void on_resume(evutil_socket_t fd, short what, void *arg)
+{
+	struct listeners *all = arg;
+	struct timeval wait = {.tv_usec = 10000};
+	size_t i;
+
+	(void)fd;
+	(void)what;
+	if (is_full(all->server)) {
+		(void)event_add(all->resume_event, &wait);
+		return;
+	}
+	for (i = 0; i < all->count; i++)
+		(void)event_add(all->list[i].event, NULL);
+	atomic_fetch_add(&all->server->listen_disabled_us,
+			 (uint64_t)(clock_monotonic_us() - all->paused_us));
+	atomic_store(&all->server->accepting, true);
+}
+
+static void refuse(struct server *server, int fd)
+{
+	static const char line[] = "ERROR Too many open connections\r\n";
+
+	(void)!send(fd, line, sizeof(line) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+	atomic_fetch_add(&server->rejected_connections, 1);
+}
+
+static void hand_out(struct listeners *all, int fd, int listen_fd)
+{
+	struct server *server = all->server;
+	unsigned index = all->next_worker++ % server->worker_count;
+
+	atomic_fetch_add(&server->curr_connections, 1);
+	if (worker_post(server->workers[index], fd, listen_fd))
+		return;
+	atomic_fetch_sub(&server->curr_connections, 1);
+	close(fd);
+}
+
+static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
+{
+	struct listener *listener = arg;
+	struct listeners *all = listener->all;
+	int i, fd;
+
+	(void)what;
+	for (i = 0; i < ACCEPTS_A_TURN; i++) {
+		bool fast = all->server->options->conn_limit_fast;
+
+		if (is_full(all->server) && !fast) {
+			listeners_pause(all);
+			return;
+		}
+		fd = accept4(listen_fd, NULL, NULL,
+			     SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			/* Out of descriptors or memory: not a reason to spin.
+			 */
+			if (errno == EMFILE || errno == ENFILE ||
+			    errno == ENOBUFS || errno == ENOMEM)
+				listeners_pause(all);
+			return;
+		}
+		if (is_full(all->server))
+			refuse(all->server, fd);
+		else
+			hand_out(all, fd, listen_fd);
+	}
+}
+
+int listeners_start(struct listeners *all, struct event_base *base)
+{
+	int backlog = (int)all->server->options->backlog;
+	size_t i;
+
+	all->resume_event = event_new(base, -1, 0, on_resume, all);
+	if (all->resume_event == NULL)
+		return -ENOMEM;
+	for (i = 0; i < all->count; i++) {
+		struct listener *listener = &all->list[i];
+
+		if (listen(listener->entry.fd, backlog) != 0)
+			return -errno;
+		listener->event = event_new(base, listener->entry.fd,
+					    EV_READ | EV_PERSIST, on_acceptable,
+					    listener);
+		if (listener->event == NULL ||
+		    event_add(listener->event, NULL) != 0)
+			return -ENOMEM;
+		registry_add_listener(&all->server->registry, &listener->entry);
+		listener->registered = true;
+	}
+	atomic_store(&all->server->accepting, true);
+	return 0;
+}
+
+/* --- telling where ------------------------------------------------------ */
+
+void listeners_describe(const struct listeners *all, char *buf,
+			size_t buf_bytes)
+{
+	size_t i, used = 0;
+
+	buf[0] = '\0';
+	for (i = 0; i < all->count && used < buf_bytes; i++) {
+		const char *addr = all->list[i].entry.addr;
+
+		if (all->list[i].is_tcp)
+			addr = strchr(addr, ':') + 1;
+		used += (size_t)snprintf(buf + used, buf_bytes - used, "%s%s",
+					 i > 0 ? ", " : "", addr);
+	}
+}
+
+static int write_ports(const struct listeners *all, FILE *file)
+{
+	size_t i;
+
+	for (i = 0; i < all->count; i++) {
+		const char *addr = all->list[i].entry.addr;
+		const char *family = addr[3] == '6' ? "INET6" : "INET";
+
+		if (all->list[i].is_tcp && fprintf(file, "TCP %s: %s\n", family,
+						   strrchr(addr, ':') + 1) < 0)
+			return -EIO;
+	}
+	return 0;
+}
+
+static bool any_tcp(const struct listeners *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (all->list[i].is_tcp)
+			return true;
+	return false;
+}
+
+int listeners_write_ports(const struct listeners *all)
+{
+	const char *path = getenv("MEMCACHED_PORT_FILENAME");
+	char temporary[4096];
+	FILE *file;
+	int err, n;
+
+	if (path == NULL || !any_tcp(all))
+		return 0;
+	n = snprintf(temporary, sizeof(temporary), "%s.lck", path);
+	if (n >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	file = fopen(temporary, "we");
+	if (file == NULL)
+		return -errno;
+	err = write_ports(all, file);
+	if (fclose(file) != 0 && err == 0)
+		err = -errno;
+	if (err == 0 && rename(temporary, path) != 0)
+		err = -errno;
+	return err;
+}
+
+void listeners_free(struct listeners *all)
+{
+	size_t i;
+
+	if (all == NULL)
+		return;
+	for (i = 0; i < all->count; i++) {
+		struct listener *listener = &all->list[i];
+
+		if (listener->registered)
+			registry_remove_listener(&all->server->registry,
+						 &listener->entry);
+		if (listener->event != NULL)
+			event_free(listener->event);
+		close(listener->entry.fd);
+		if (!listener->is_tcp)
+			(void)unlink(all->server->options->unix_socket);
+	}
+	if (all->resume_event != NULL)
+		event_free(all->resume_event);
+	free(all->list);
+	free(all);
+}

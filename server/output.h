@@ -1,0 +1,102 @@
+/*
+ * output.h - the ordered answers of one connection.
+ *
+ * A queue of replies. Each is a run of bytes that may be sent when everything
+ * in front of it was sent and
+ *   - it is no longer pending: the write it answers is durable, and
+ *   - the position it was read at (shown_from) is durable.
+ * So several writes of one connection can be in flight, and answers keep
+ * their order. Small answers are packed into blocks of the worker's pool; an
+ * answer to a write is a reply that lies inside its store_op; a big value has
+ * memory of its own.
+ *
+ * Thread: the owner worker. Blocks: never (sockets are non-blocking).
+ */
+#ifndef SERVER_OUTPUT_H
+#define SERVER_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/pool.h"
+#include "storage/storage.h"
+
+enum reply_home {
+	REPLY_BLOCK, /* in a block of the pool */
+	REPLY_HEAP,  /* in memory of its own */
+	REPLY_OP     /* inside a store_op: `op` is freed with it */
+};
+
+struct reply {
+	struct reply *next;
+	const char *data;
+	size_t bytes;
+	uint64_t shown_from; /* 0: may be seen at once */
+	bool pending;
+	enum reply_home home;
+	struct store_op *op; /* REPLY_OP: NULL if another reply frees it */
+	char small[24];	     /* room for a short answer of its own */
+};
+
+struct output {
+	struct reply *head;
+	struct reply **tail;
+	struct reply *last;
+	char *room_end; /* end of the last reply's block, NULL: full */
+	size_t bytes;	/* queued and not yet sent, without pending ones */
+	struct pool *pool;
+};
+
+/* What stopped output_send(). */
+enum output_state {
+	OUTPUT_EMPTY,	/* all is sent */
+	OUTPUT_PENDING, /* the next reply waits for its write */
+	OUTPUT_HIDDEN,	/* the next reply waits for its position */
+	OUTPUT_BLOCKED, /* the socket takes no more */
+	OUTPUT_BROKEN	/* the peer is gone */
+};
+
+void output_init(struct output *out, struct pool *pool);
+
+/* Drops everything queued. No reply may be pending. */
+void output_clear(struct output *out);
+
+/*
+ * Gives contiguous room for at least min_bytes (<= POOL_BLOCK_BYTES / 2) at
+ * the end of the queue. Returns NULL: no memory. Keep it with output_keep()
+ * before anything else is queued, or just leave it.
+ */
+char *output_room(struct output *out, size_t min_bytes, size_t *ret_bytes);
+
+/* Queues the first `bytes` of the room that output_room() gave. */
+void output_keep(struct output *out, size_t bytes, uint64_t shown_from);
+
+/* Copies bytes to the end of the queue. False: no memory, nothing queued. */
+bool output_write(struct output *out, const char *data, size_t bytes);
+
+/*
+ * Queues bytes [data, data + bytes) that lie in a reply made by
+ * output_heap_new(); the output frees it when sent.
+ */
+struct reply *output_heap_new(size_t bytes, char **ret_memory);
+void output_heap_free(struct reply *reply);
+void output_heap_keep(struct output *out, struct reply *reply, const char *data,
+		      size_t bytes, uint64_t shown_from);
+
+/* Queues a reply that lies in op; pending until output_fill(). */
+void output_expect(struct output *out, struct reply *reply,
+		   struct store_op *op);
+
+/* Answers a pending reply. data must live as long as the reply's op. */
+void output_fill(struct output *out, struct reply *reply, const char *data,
+		 size_t bytes);
+
+/*
+ * Sends what may be sent, with as few system calls as possible.
+ * Returns what stopped it; *ret_sent counts the bytes that left.
+ */
+enum output_state output_send(struct output *out, int fd,
+			      struct store_client *client, size_t *ret_sent);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * pool.c - see pool.h. A free block's first bytes link it to the next one.
+ */
+#include "server/pool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* 2 MB a worker: what a busy turn gives back is there for the next one. */
+#define POOL_FREE_MAX 128
+
+struct pool_block {
+	struct pool_block *next;
+};
+
+void *pool_take(struct pool *pool)
+{
+	struct pool_block *block = pool->free;
+
+	if (block != NULL) {
+		pool->free = block->next;
+		pool->free_count--;
+	} else {
+		block = malloc(POOL_BLOCK_BYTES);
+		if (block == NULL)
+			return NULL;
+	}
+	pool->taken++;
+	return block;
+}
+
+void pool_give(struct pool *pool, void *memory)
+{
+	struct pool_block *block = memory;
+
+	if (block == NULL)
+		return;
+	assert(pool->taken > 0);
+	pool->taken--;
+	if (pool->free_count >= POOL_FREE_MAX) {
+		free(block);
+		return;
+	}
+	block->next = pool->free;
+	pool->free = block;
+	pool->free_count++;
+}
+
+void pool_done(struct pool *pool)
+{
+	assert(pool->taken == 0);
+	while (pool->free != NULL) {
+		struct pool_block *block = pool->free;
+
+		pool->free = block->next;
+		free(block);
+	}
+	pool->free_count = 0;
+}

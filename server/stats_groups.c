@@ -1,0 +1,229 @@
+/*
+ * stats_groups.c - the other groups of `stats`: settings, items, slabs,
+ * sizes, conns, bdb.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/conn.h"
+#include "server/shared.h"
+#include "server/stats.h"
+
+static void say_setting(void *arg, const char *name, const char *value)
+{
+	struct stats_sink *sink = arg;
+
+	sink->take(sink, name, value);
+}
+
+void stats_settings(struct server *server, struct stats_sink *sink)
+{
+	struct options now = *server->options;
+
+	/* What was changed since the start; the rest is as it was given. */
+	now.verbosity = log_verbosity(&server->log);
+	now.cache_bytes = atomic_load(&server->memory_limit_bytes);
+	now.conn_limit = atomic_load(&server->conn_limit);
+	now.detail_enabled = atomic_load(&server->prefixes.on);
+	options_each_setting(&now, say_setting, sink);
+}
+
+/* "<prefix><name>" with a number. */
+static void say_under(struct stats_sink *sink, const char *prefix,
+		      const char *name, uint64_t number)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s%s", prefix, name);
+	stats_number(sink, full, number);
+}
+
+/* What the class has of each name of memcached's. */
+enum item_source { ZERO, ITEMS, BYTES, RECLAIMED };
+
+static uint64_t item_number(enum item_source source,
+			    const struct store_counts *counts)
+{
+	switch (source) {
+	case ZERO:
+		return 0;
+	case ITEMS:
+		return counts->items;
+	case BYTES:
+		return counts->bytes;
+	case RECLAIMED:
+		return counts->expired + counts->flushed;
+	}
+	return 0;
+}
+
+void stats_items(struct server *server, struct stats_sink *sink)
+{
+	static const struct {
+		const char *name;
+		enum item_source source;
+	} lines[] = {
+		{"number", ITEMS},
+		{"number_hot", ZERO},
+		{"number_warm", ZERO},
+		{"number_cold", ITEMS},
+		{"age_hot", ZERO},
+		{"age_warm", ZERO},
+		{"age", ZERO},
+		{"mem_requested", BYTES},
+		{"evicted", ZERO},
+		{"evicted_nonzero", ZERO},
+		{"evicted_time", ZERO},
+		{"outofmemory", ZERO},
+		{"tailrepairs", ZERO},
+		{"reclaimed", RECLAIMED},
+		{"expired_unfetched", ZERO},
+		{"evicted_unfetched", ZERO},
+		{"evicted_active", ZERO},
+		{"crawler_reclaimed", ZERO},
+		{"crawler_items_checked", ZERO},
+		{"lrutail_reflocked", ZERO},
+		{"moves_to_cold", ZERO},
+		{"moves_to_warm", ZERO},
+		{"moves_within_lru", ZERO},
+		{"direct_reclaims", ZERO},
+		{"hits_to_hot", ZERO},
+		{"hits_to_warm", ZERO},
+		{"hits_to_cold", ZERO},
+		{"hits_to_temp", ZERO},
+	};
+	struct store_counts counts;
+	size_t i;
+
+	store_counts(server->store, &counts);
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (counts.items > 0)
+			say_under(sink, "items:1:", lines[i].name,
+				  item_number(lines[i].source, &counts));
+}
+
+/* The class's own lines; chunks are of the item limit's size. */
+static void say_slab(struct server *server, struct stats_sink *sink,
+		     const struct store_counts *counts)
+{
+	uint64_t totals[COUNTER_COUNT];
+	size_t i;
+	const struct {
+		const char *name;
+		uint64_t number;
+	} lines[] = {
+		{"chunk_size", server->options->value_max_bytes},
+		{"chunks_per_page", 1},
+		{"total_pages", counts->items},
+		{"total_chunks", counts->items},
+		{"used_chunks", counts->items},
+		{"free_chunks", 0},
+		{"free_chunks_end", 0},
+		{"mem_requested", counts->bytes},
+	};
+	static const struct {
+		const char *name;
+		enum counter counter;
+	} counted[] = {
+		{"get_hits", COUNTER_get_hits},
+		{"cmd_set", COUNTER_cmd_set},
+		{"delete_hits", COUNTER_delete_hits},
+		{"incr_hits", COUNTER_incr_hits},
+		{"decr_hits", COUNTER_decr_hits},
+		{"cas_hits", COUNTER_cas_hits},
+		{"cas_badval", COUNTER_cas_badval},
+		{"touch_hits", COUNTER_touch_hits},
+	};
+
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		say_under(sink, "1:", lines[i].name, lines[i].number);
+	totals_read(server, totals);
+	for (i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		say_under(sink, "1:", counted[i].name,
+			  totals[counted[i].counter]);
+}
+
+void stats_slabs(struct server *server, struct stats_sink *sink)
+{
+	struct store_counts counts;
+
+	store_counts(server->store, &counts);
+	if (counts.items > 0)
+		say_slab(server, sink, &counts);
+	stats_number(sink, "active_slabs", counts.items > 0 ? 1 : 0);
+	stats_number(sink, "total_malloced", counts.cache_bytes);
+}
+
+void stats_engine(struct server *server, struct stats_sink *sink)
+{
+	uint64_t totals[COUNTER_COUNT];
+	struct store_counts counts;
+
+	store_counts(server->store, &counts);
+	totals_read(server, totals);
+	sink->take(sink, "bdb_version", store_engine_version());
+	sink->take(sink, "bdb_home", server->options->data_dir);
+	stats_number(sink, "bdb_cache_bytes", counts.cache_bytes);
+	stats_number(sink, "ops", counts.ops);
+	stats_number(sink, "commits", counts.commits);
+	stats_number(sink, "syncs", counts.syncs);
+	stats_number(sink, "swept_expired", counts.expired);
+	stats_number(sink, "swept_flushed", counts.flushed);
+	stats_number(sink, "storage_errors", totals[COUNTER_storage_errors]);
+	stats_number(sink, "stored_already_expired",
+		     totals[COUNTER_stored_already_expired]);
+}
+
+void stats_sizes(struct server *server, struct stats_sink *sink)
+{
+	(void)server;
+	sink->take(sink, "sizes_status", "disabled");
+}
+
+static const char *state_name(const struct registry_entry *entry, int self_fd)
+{
+	static const char *const names[] = {
+		[CONN_COMMAND] = "conn_read",	 [CONN_VALUE] = "conn_nread",
+		[CONN_SWALLOW] = "conn_swallow", [CONN_STREAM] = "conn_mwrite",
+		[CONN_CLOSING] = "conn_closing", [CONN_CLOSED] = "conn_closed",
+	};
+
+	if (entry->step < 0)
+		return "conn_listening";
+	return entry->fd == self_fd ? "conn_parse_cmd" : names[entry->step];
+}
+
+static void say_conn(const struct registry_entry *entry,
+		     struct stats_sink *sink, int self_fd)
+{
+	int64_t now = clock_wall_us() / 1000000;
+	char prefix[16], name[64];
+
+	snprintf(prefix, sizeof(prefix), "%d:", entry->fd);
+	snprintf(name, sizeof(name), "%saddr", prefix);
+	sink->take(sink, name, entry->addr);
+	if (entry->step >= 0) {
+		snprintf(name, sizeof(name), "%slisten_addr", prefix);
+		sink->take(sink, name, entry->listen_addr);
+	}
+	snprintf(name, sizeof(name), "%sstate", prefix);
+	sink->take(sink, name, state_name(entry, self_fd));
+	say_under(sink, prefix, "secs_since_last_cmd",
+		  entry->step < 0 || now < entry->last_command
+			  ? 0
+			  : (uint64_t)(now - entry->last_command));
+}
+
+int stats_conns(struct server *server, struct stats_sink *sink, int self_fd)
+{
+	struct registry_entry *entries;
+	int i, count = registry_list(&server->registry, &entries);
+
+	if (count < 0)
+		return count;
+	for (i = 0; i < count; i++)
+		say_conn(&entries[i], sink, self_fd);
+	free(entries);
+	return 0;
+}

@@ -1,0 +1,52 @@
+/*
+ * totals.c - see totals.h.
+ */
+#include "server/totals.h"
+
+#include <string.h>
+
+#include "server/shared.h"
+#include "server/worker.h"
+
+void totals_init(struct totals *totals)
+{
+	memset(totals, 0, sizeof(*totals));
+	pthread_mutex_init(&totals->lock, NULL);
+}
+
+void totals_done(struct totals *totals)
+{
+	pthread_mutex_destroy(&totals->lock);
+}
+
+static void totals_sum(struct server *server, uint64_t sums[COUNTER_COUNT])
+{
+	unsigned i;
+
+	memset(sums, 0, COUNTER_COUNT * sizeof(sums[0]));
+	for (i = 0; i < server->worker_count; i++)
+		counters_sum(&server->workers[i]->counters, sums);
+}
+
+void totals_read(struct server *server, uint64_t ret[COUNTER_COUNT])
+{
+	int i;
+
+	totals_sum(server, ret);
+	pthread_mutex_lock(&server->totals.lock);
+	for (i = 0; i < COUNTER_COUNT; i++)
+		ret[i] -= server->totals.at_reset[i];
+	pthread_mutex_unlock(&server->totals.lock);
+}
+
+void totals_reset(struct server *server)
+{
+	uint64_t sums[COUNTER_COUNT];
+
+	totals_sum(server, sums);
+	pthread_mutex_lock(&server->totals.lock);
+	memcpy(server->totals.at_reset, sums, sizeof(sums));
+	pthread_mutex_unlock(&server->totals.lock);
+	atomic_store(&server->rejected_connections, 0);
+	atomic_store(&server->listen_disabled, 0);
+}

@@ -1,0 +1,335 @@
+/*
+ * worker.c - see worker.h: the loop, its turns, and the inbox.
+ *
+ * A turn: events are handled (reads, wake-ups, the tick); then
+ * worker_end_turn() submits the writes, sends answers, and looks who of the
+ * parked may go on. If anybody may, the next turn does not wait for events.
+ */
+#include "server/worker.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "server/conn.h"
+#include "server/exec.h"
+#include "server/shared.h"
+
+/* A yielding connection sends only when it has this much: fewer calls. */
+#define WORKER_SEND_EARLY 32768
+/* A peer that takes no answers, or leaves a command half sent, this long. */
+#define WORKER_STUCK_SECONDS 300
+/* Time for answers to leave when the server stops. */
+#define WORKER_DRAIN_SECONDS 3
+
+void worker_add_op(struct worker *worker, struct store_op *op)
+{
+	op->next = NULL;
+	*worker->ops_tail = op;
+	worker->ops_tail = &op->next;
+}
+
+/* --- the inbox ---------------------------------------------------------- */
+
+static void worker_wake(void *arg)
+{
+	struct worker *worker = arg;
+	uint64_t one = 1;
+
+	/* Fails only when the counter is full: then it is awake anyway. */
+	(void)!write(worker->wake_fd, &one, sizeof(one));
+}
+
+bool worker_post(struct worker *worker, int fd, int listen_fd)
+{
+	struct arrival *arrival = malloc(sizeof(*arrival));
+
+	if (arrival == NULL)
+		return false;
+	arrival->fd = fd;
+	arrival->listen_fd = listen_fd;
+	pthread_mutex_lock(&worker->inbox_lock);
+	STAILQ_INSERT_TAIL(&worker->inbox, arrival, link);
+	pthread_mutex_unlock(&worker->inbox_lock);
+	worker_wake(worker);
+	return true;
+}
+
+static void worker_take_arrivals(struct worker *worker)
+{
+	struct arrival_list list = STAILQ_HEAD_INITIALIZER(list);
+
+	pthread_mutex_lock(&worker->inbox_lock);
+	STAILQ_CONCAT(&list, &worker->inbox);
+	pthread_mutex_unlock(&worker->inbox_lock);
+	while (!STAILQ_EMPTY(&list)) {
+		struct arrival *arrival = STAILQ_FIRST(&list);
+
+		STAILQ_REMOVE_HEAD(&list, link);
+		conn_new(worker, arrival->fd, arrival->listen_fd);
+		free(arrival);
+	}
+}
+
+static void worker_begin_drain(struct worker *worker)
+{
+	struct conn *conn;
+
+	worker->draining = true;
+	worker->drain_until =
+		clock_monotonic_us() / 1000000 + WORKER_DRAIN_SECONDS;
+	TAILQ_FOREACH (conn, &worker->conns, link)
+		conn_shut(conn);
+}
+
+/* Something came in: connections, answers of the store, the order to stop. */
+static void on_wake(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+	struct store_op *op;
+	struct conn *conn;
+	uint64_t count;
+
+	(void)what;
+	(void)!read(fd, &count, sizeof(count));
+	worker_take_arrivals(worker);
+	while ((op = store_reap(worker->client)) != NULL)
+		exec_finish(op);
+	while ((conn = TAILQ_FIRST(&worker->hidden)) != NULL) {
+		TAILQ_REMOVE(&worker->hidden, conn, hidden_link);
+		conn->in_hidden = false;
+		conn_mark_dirty(conn);
+	}
+	if (atomic_load(&worker->stopping))
+		worker_begin_drain(worker);
+}
+
+/* --- once a second ------------------------------------------------------ */
+
+static bool conn_is_stuck(const struct conn *conn, int64_t now)
+{
+	bool owes = conn->out.bytes > 0 || conn->step == CONN_VALUE ||
+		    conn->step == CONN_SWALLOW || conn->step == CONN_CLOSING ||
+		    input_bytes(&conn->in) > 0;
+
+	/* Waiting for the store is not the peer's fault. */
+	return owes && conn->in_flight == 0 && !conn->in_hidden &&
+	       now - conn->progress > WORKER_STUCK_SECONDS;
+}
+
+static bool conn_is_idle(const struct conn *conn, int64_t now, uint32_t limit)
+{
+	return limit > 0 && conn->step == CONN_COMMAND &&
+	       conn->out.bytes == 0 && conn->in_flight == 0 &&
+	       input_bytes(&conn->in) == 0 && now - conn->progress > limit;
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+	uint32_t limit = worker->server->options->idle_timeout_seconds;
+	struct conn *conn, *next;
+
+	(void)fd;
+	(void)what;
+	for (conn = TAILQ_FIRST(&worker->conns); conn != NULL; conn = next) {
+		next = TAILQ_NEXT(conn, link);
+		if (conn_is_idle(conn, worker->now_seconds, limit)) {
+			COUNT(worker, idle_kicks);
+			conn_close(conn);
+		} else if (conn_is_stuck(conn, worker->now_seconds)) {
+			log_write(&worker->server->log, LOG_LEVEL_INFO,
+				  "closing %s: no progress for %d s",
+				  conn->addr, WORKER_STUCK_SECONDS);
+			conn_close(conn);
+		}
+	}
+}
+
+/* --- the loop ----------------------------------------------------------- */
+
+static void worker_submit(struct worker *worker)
+{
+	struct store_op *first = worker->ops;
+
+	if (first == NULL)
+		return;
+	worker->ops = NULL;
+	worker->ops_tail = &worker->ops;
+	store_submit(worker->client, first);
+}
+
+static void worker_send(struct worker *worker)
+{
+	struct conn_list list = TAILQ_HEAD_INITIALIZER(list);
+	struct conn *conn;
+
+	TAILQ_CONCAT(&list, &worker->dirty, dirty_link);
+	while ((conn = TAILQ_FIRST(&list)) != NULL) {
+		TAILQ_REMOVE(&list, conn, dirty_link);
+		conn->in_dirty = false;
+		if (conn->in_runnable && conn->out.bytes < WORKER_SEND_EARLY)
+			continue;
+		conn_send(conn);
+	}
+}
+
+/* Lets parked connections run whose time has come. */
+static void worker_unpark(struct worker *worker)
+{
+	struct conn *conn, *next;
+
+	for (conn = TAILQ_FIRST(&worker->parked); conn != NULL; conn = next) {
+		next = TAILQ_NEXT(conn, parked_link);
+		if (!conn_can_go_on(conn, conn->needs))
+			continue;
+		TAILQ_REMOVE(&worker->parked, conn, parked_link);
+		conn->in_parked = false;
+		TAILQ_INSERT_TAIL(&worker->runnable, conn, runnable_link);
+		conn->in_runnable = true;
+	}
+}
+
+static void worker_run_runnable(struct worker *worker)
+{
+	struct conn *conn, *last = TAILQ_LAST(&worker->runnable, conn_list);
+	bool more = last != NULL;
+
+	/* Those that yield again join behind `last`: one go each. */
+	while (more && (conn = TAILQ_FIRST(&worker->runnable)) != NULL) {
+		more = conn != last;
+		TAILQ_REMOVE(&worker->runnable, conn, runnable_link);
+		conn->in_runnable = false;
+		conn_run(conn);
+	}
+}
+
+static bool worker_is_finished(struct worker *worker)
+{
+	if (!worker->draining)
+		return false;
+	if (clock_monotonic_us() / 1000000 >= worker->drain_until) {
+		while (!TAILQ_EMPTY(&worker->conns))
+			conn_close(TAILQ_FIRST(&worker->conns));
+	}
+	return TAILQ_EMPTY(&worker->conns) &&
+	       store_in_flight(worker->client) == 0;
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *worker = arg;
+
+	while (!worker_is_finished(worker)) {
+		int flags = EVLOOP_ONCE;
+
+		if (!TAILQ_EMPTY(&worker->runnable))
+			flags |= EVLOOP_NONBLOCK;
+		event_base_loop(worker->base, flags);
+		worker->now_seconds = clock_wall_us() / 1000000;
+		worker_run_runnable(worker);
+		worker_submit(worker);
+		worker_send(worker);
+		worker_unpark(worker);
+	}
+	return NULL;
+}
+
+/* --- life --------------------------------------------------------------- */
+
+static void worker_free(struct worker *worker)
+{
+	if (worker->wake_event != NULL)
+		event_free(worker->wake_event);
+	if (worker->tick_event != NULL)
+		event_free(worker->tick_event);
+	if (worker->base != NULL)
+		event_base_free(worker->base);
+	if (worker->wake_fd >= 0)
+		close(worker->wake_fd);
+	if (worker->client != NULL)
+		store_client_free(worker->client);
+	store_reader_free(worker->reader);
+	pool_done(&worker->pool);
+	pthread_mutex_destroy(&worker->inbox_lock);
+	free(worker);
+}
+
+static int worker_init(struct worker *worker)
+{
+	struct store *store = worker->server->store;
+	struct timeval second = {.tv_sec = 1};
+	int err;
+
+	err = store_reader_new(store, &worker->reader);
+	if (err != 0)
+		return err;
+	err = store_client_new(store, worker_wake, worker, &worker->client);
+	if (err != 0)
+		return err;
+	worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (worker->wake_fd < 0)
+		return -errno;
+	worker->base = event_base_new();
+	if (worker->base == NULL)
+		return -ENOMEM;
+	worker->wake_event = event_new(worker->base, worker->wake_fd,
+				       EV_READ | EV_PERSIST, on_wake, worker);
+	worker->tick_event =
+		event_new(worker->base, -1, EV_PERSIST, on_tick, worker);
+	if (worker->wake_event == NULL || worker->tick_event == NULL ||
+	    event_add(worker->wake_event, NULL) != 0 ||
+	    event_add(worker->tick_event, &second) != 0)
+		return -ENOMEM;
+	return 0;
+}
+
+int worker_start(struct server *server, unsigned index,
+		 struct worker **ret_worker)
+{
+	struct worker *worker = calloc(1, sizeof(*worker));
+	int err;
+
+	if (worker == NULL)
+		return -ENOMEM;
+	worker->server = server;
+	worker->index = index;
+	worker->wake_fd = -1;
+	worker->ops_tail = &worker->ops;
+	worker->now_seconds = clock_wall_us() / 1000000;
+	pthread_mutex_init(&worker->inbox_lock, NULL);
+	STAILQ_INIT(&worker->inbox);
+	TAILQ_INIT(&worker->conns);
+	TAILQ_INIT(&worker->runnable);
+	TAILQ_INIT(&worker->parked);
+	TAILQ_INIT(&worker->dirty);
+	TAILQ_INIT(&worker->hidden);
+	err = worker_init(worker);
+	if (err == 0)
+		err = -pthread_create(&worker->thread, NULL, worker_main,
+				      worker);
+	if (err != 0) {
+		worker_free(worker);
+		return err;
+	}
+	*ret_worker = worker;
+	return 0;
+}
+
+void worker_stop(struct worker *worker)
+{
+	atomic_store(&worker->stopping, true);
+	worker_wake(worker);
+}
+
+void worker_join(struct worker *worker)
+{
+	pthread_join(worker->thread, NULL);
+	worker_take_arrivals(worker);
+	while (!TAILQ_EMPTY(&worker->conns))
+		conn_close(TAILQ_FIRST(&worker->conns));
+	worker_free(worker);
+}

@@ -1,0 +1,100 @@
+/*
+ * worker.h - one thread with an event loop, and the connections it owns.
+ *
+ * A connection lives and dies on one worker. In one turn of the loop the
+ * worker reads and runs what arrived on any of them; at the end of the turn
+ * it hands all new writes to the store as ONE list, then sends what may be
+ * sent, with one system call a connection.
+ *
+ *   main --(inbox)--> worker <--(wake)-- store
+ *
+ * Everything here belongs to the worker's thread, but for the functions that
+ * say otherwise.
+ */
+#ifndef SERVER_WORKER_H
+#define SERVER_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "server/counters.h"
+#include "server/pool.h"
+#include "storage/storage.h"
+
+struct conn;
+struct event;
+struct event_base;
+struct server;
+
+TAILQ_HEAD(conn_list, conn);
+
+/* A connection on its way from the listener to its worker. */
+struct arrival {
+	STAILQ_ENTRY(arrival) link;
+	int fd;
+	int listen_fd; /* the listener it came through */
+};
+STAILQ_HEAD(arrival_list, arrival);
+
+struct worker {
+	struct server *server; /* shared, outlives the worker */
+	unsigned index;
+	pthread_t thread;
+	struct event_base *base;
+	int wake_fd;
+	struct event *wake_event;
+	struct event *tick_event; /* once a second: idle and stuck peers */
+
+	pthread_mutex_t inbox_lock; /* protects inbox */
+	struct arrival_list inbox;
+	atomic_bool stopping;
+
+	struct store_reader *reader;
+	struct store_client *client;
+	struct pool pool;
+	struct counters counters;
+
+	struct conn_list conns;	   /* all that are open */
+	struct conn_list runnable; /* have input left, go on next turn */
+	struct conn_list parked;   /* wait for the store or their output */
+	struct conn_list dirty;	   /* may have something to send */
+	struct conn_list hidden;   /* hold an answer not yet durable */
+
+	struct store_op *ops; /* writes of this turn, in order */
+	struct store_op **ops_tail;
+	uint64_t op_bytes;   /* of values in flight */
+	int64_t now_seconds; /* since 1970, of this turn */
+	bool draining;
+	int64_t drain_until;
+};
+
+/*
+ * Makes a worker and starts its thread. Returns 0 or -errno.
+ * Thread: main.
+ */
+int worker_start(struct server *server, unsigned index,
+		 struct worker **ret_worker);
+
+/*
+ * Asks the worker to finish: no new commands; writes in flight are finished
+ * and answered; connections closed. Thread: any. Never blocks.
+ */
+void worker_stop(struct worker *worker);
+
+/* Waits for the thread to end and frees it. Thread: main. Blocks: on that. */
+void worker_join(struct worker *worker);
+
+/*
+ * Hands over an accepted socket, which is the worker's from now on. Returns
+ * false without memory: the socket is still the caller's.
+ * Thread: any. Blocks: on inbox_lock, briefly.
+ */
+bool worker_post(struct worker *worker, int fd, int listen_fd);
+
+/* Adds a filled op to the list of this turn. */
+void worker_add_op(struct worker *worker, struct store_op *op);
+
+#endif
