@@ -382,6 +382,8 @@ int writer_init(struct writer *writer, struct store *store, DB *data,
 		writer_done(writer);
 		return -EIO;
 	}
+	/* Durable already: no reader has to wait for it. */
+	atomic_store(&writer->published.flush_position, 0);
 	return 0;
 }
 
