@@ -139,7 +139,7 @@ void store_counts(const struct store *store, struct store_counts *ret);
  */
 int store_resize_cache(struct store *store, uint64_t cache_bytes);
 
-/* "Berkeley DB 5.3.28: ..."; static. */
+/* Berkeley DB's version, "5.3.28"; static. */
 const char *store_engine_version(void);
 
 #endif

@@ -354,7 +354,13 @@ int store_resize_cache(struct store *store, uint64_t cache_bytes)
 	return -EINVAL;
 }
 
+#define TEXT_OF(number) #number
+#define TEXT(number)	TEXT_OF(number)
+#define ENGINE_VERSION         \
+	TEXT(DB_VERSION_MAJOR) \
+	"." TEXT(DB_VERSION_MINOR) "." TEXT(DB_VERSION_PATCH)
+
 const char *store_engine_version(void)
 {
-	return db_full_version(NULL, NULL, NULL, NULL, NULL);
+	return ENGINE_VERSION;
 }
