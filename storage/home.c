@@ -172,10 +172,36 @@ static int inspect(struct home *home, const struct store_config *config,
 			     HOME_META_FILE, &home->fresh, refused);
 }
 
+/* A log directory is not made beside data that must have one. */
+static int find_log_dir(struct home *home, const struct store_config *config,
+			struct store_refused *refused)
+{
+	const char *dir = config->log_dir;
+	bool missing, data;
+
+	if (dir == NULL)
+		dir = home->dir;
+	missing = access(dir, F_OK) != 0 && errno == ENOENT;
+	if (missing) {
+		int rc = inspect_any_database(home->dir, config->data_file,
+					      HOME_META_FILE, &data);
+
+		if (rc != 0)
+			return refuse(refused, STORE_REFUSED_SYSTEM, -rc,
+				      "%s: no memory", home->dir);
+		if (data)
+			return refuse(refused, STORE_REFUSED_DAMAGED, ENOENT,
+				      "%s: the log directory of the data in "
+				      "%s is missing; bring it back, or name "
+				      "the right one",
+				      dir, home->dir);
+	}
+	return make_dir(dir, &home->log_dir, refused);
+}
+
 int home_open(struct home *home, const struct store_config *config,
 	      struct store_refused *refused)
 {
-	const char *log_dir = config->log_dir;
 	int rc;
 
 	memset(home, 0, sizeof(*home));
@@ -186,8 +212,7 @@ int home_open(struct home *home, const struct store_config *config,
 	rc = take_lock(home, refused);
 	if (rc != 0)
 		goto out_close;
-	rc = make_dir(log_dir != NULL ? log_dir : home->dir, &home->log_dir,
-		      refused);
+	rc = find_log_dir(home, config, refused);
 	if (rc != 0)
 		goto out_close;
 	rc = inspect(home, config, refused);

@@ -300,6 +300,22 @@ out:
 	return rc;
 }
 
+int inspect_any_database(const char *dir, const char *data_file,
+			 const char *meta_file, bool *ret_any)
+{
+	char *data = home_path(dir, data_file);
+	char *meta = home_path(dir, meta_file);
+	int rc = -ENOMEM;
+
+	if (data != NULL && meta != NULL) {
+		*ret_any = access(data, F_OK) == 0 || access(meta, F_OK) == 0;
+		rc = 0;
+	}
+	free(data);
+	free(meta);
+	return rc;
+}
+
 static int remove_file(int dir_fd, const char *name)
 {
 	return unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT ? 0 : -errno;

@@ -20,6 +20,10 @@ int inspect_files(const char *dir, const char *log_dir, const char *data_file,
 		  const char *meta_file, bool *ret_fresh,
 		  struct store_refused *refused);
 
+/* Tells whether one of the databases is there. Returns 0 or -ENOMEM. */
+int inspect_any_database(const char *dir, const char *data_file,
+			 const char *meta_file, bool *ret_any);
+
 /* Removes the databases and every log file. Returns 0 or -errno. */
 int inspect_remove(const char *dir, const char *log_dir, const char *data_file,
 		   const char *meta_file);

@@ -53,9 +53,13 @@ static void remove_logs(struct env *env)
 	free(names);
 }
 
+/*
+ * Forced: Berkeley DB would do nothing if nothing was written since the last
+ * checkpoint ended, and keep the log that was written while it ran.
+ */
 static int checkpoint(struct env *env)
 {
-	int error = env->db_env->txn_checkpoint(env->db_env, 0, 0, 0);
+	int error = env->db_env->txn_checkpoint(env->db_env, 0, 0, DB_FORCE);
 
 	/* Remove nothing after a sync that failed unseen in between. */
 	if (!env_synced(env))

@@ -1,0 +1,495 @@
+/*
+ * test_storage_faults.c - the disk is slow, full, or broken.
+ *
+ * fdatasync() is this program's own: Berkeley DB reaches it through the
+ * store's hook. Writes and reads fail through Berkeley DB's other hooks. All
+ * of that is of the whole process, so every test runs in one of its own.
+ */
+#include <check.h>
+#include <db.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/unit/storage_rig.h"
+
+int fdatasync(int fd);
+
+static struct rig rig;
+
+/* How the disk behaves. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	bool hold_syncs;
+	int sync_error;	     /* of the next sync */
+	int log_write_error; /* of every write to the log */
+	int data_write_error;
+	int data_read_error;
+	int syncs;
+} disk = {.lock = PTHREAD_MUTEX_INITIALIZER,
+	  .change = PTHREAD_COND_INITIALIZER};
+
+int fdatasync(int fd)
+{
+	int error;
+
+	(void)pthread_mutex_lock(&disk.lock);
+	while (disk.hold_syncs)
+		(void)pthread_cond_wait(&disk.change, &disk.lock);
+	error = disk.sync_error;
+	disk.sync_error = 0;
+	disk.syncs++;
+	(void)pthread_mutex_unlock(&disk.lock);
+	if (error != 0) {
+		errno = error;
+		return -1;
+	}
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+static void set_disk(int *which, int value)
+{
+	(void)pthread_mutex_lock(&disk.lock);
+	*which = value;
+	(void)pthread_mutex_unlock(&disk.lock);
+}
+
+static int get_disk(const int *which)
+{
+	int value;
+
+	(void)pthread_mutex_lock(&disk.lock);
+	value = *which;
+	(void)pthread_mutex_unlock(&disk.lock);
+	return value;
+}
+
+static void hold_syncs(bool hold)
+{
+	(void)pthread_mutex_lock(&disk.lock);
+	disk.hold_syncs = hold;
+	(void)pthread_cond_broadcast(&disk.change);
+	(void)pthread_mutex_unlock(&disk.lock);
+}
+
+static bool is_file(int fd, const char *part)
+{
+	char link[64], path[512];
+	ssize_t bytes;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	bytes = readlink(link, path, sizeof(path) - 1);
+	if (bytes < 0)
+		return false;
+	path[bytes] = '\0';
+	return strstr(strrchr(path, '/'), part) != NULL;
+}
+
+static int write_error_of(int fd)
+{
+	if (is_file(fd, "log."))
+		return get_disk(&disk.log_write_error);
+	return is_file(fd, "data.db") ? get_disk(&disk.data_write_error) : 0;
+}
+
+static ssize_t faulty_write(int fd, const void *bytes, size_t size)
+{
+	int error = write_error_of(fd);
+
+	errno = error;
+	return error != 0 ? -1 : write(fd, bytes, size);
+}
+
+static ssize_t faulty_pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+	int error = write_error_of(fd);
+
+	errno = error;
+	return error != 0 ? -1 : pwrite(fd, bytes, size, at);
+}
+
+static int read_error_of(int fd)
+{
+	return is_file(fd, "data.db") ? get_disk(&disk.data_read_error) : 0;
+}
+
+static ssize_t faulty_read(int fd, void *bytes, size_t size)
+{
+	int error = read_error_of(fd);
+
+	errno = error;
+	return error != 0 ? -1 : read(fd, bytes, size);
+}
+
+static ssize_t faulty_pread(int fd, void *bytes, size_t size, off_t at)
+{
+	int error = read_error_of(fd);
+
+	errno = error;
+	return error != 0 ? -1 : pread(fd, bytes, size, at);
+}
+
+static void set_up(void)
+{
+	ck_assert_int_eq(db_env_set_func_write(faulty_write), 0);
+	ck_assert_int_eq(db_env_set_func_pwrite(faulty_pwrite), 0);
+	ck_assert_int_eq(db_env_set_func_pread(faulty_pread), 0);
+	rig_init(&rig);
+	rig.quiet = true;
+	rig_open(&rig);
+}
+
+static void tear_down(void)
+{
+	rig_done(&rig);
+}
+
+/* Waits until reads see it; it is not durable. */
+static void wait_until_applied(const struct store_op *op)
+{
+	while (!store_applied(rig.client, op->ticket))
+		(void)usleep(1000);
+}
+
+static void finish(struct store_op *op)
+{
+	ck_assert_ptr_eq(rig_reap(&rig), op);
+	ck_assert_int_eq(op->status, STORE_OK);
+	store_op_free(op);
+}
+
+/* Everything that a crash could take back says so, hit or miss. */
+START_TEST(test_what_is_not_durable_says_from_when_it_may_be_shown)
+{
+	struct store_op *set = rig_op(STORE_SET, "new", "v");
+	struct store_op *delete = rig_op(STORE_DELETE, "gone", NULL);
+	struct store_op *touch = rig_op(STORE_TOUCH, "touched", NULL);
+	static const char *const keys[] = {"new", "gone", "touched"};
+	struct store_item items[3];
+
+	rig_set(&rig, "gone", "v");
+	rig_set(&rig, "touched", "v");
+	set->next = delete;
+	delete->next = touch;
+	hold_syncs(true);
+	store_submit(rig.client, set);
+	wait_until_applied(touch);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(rig_get(&rig, keys[i], &items[i]),
+				 i == 1 ? STORE_NOT_FOUND : STORE_OK);
+		ck_assert_uint_ne(items[i].shown_from, 0);
+		ck_assert(!store_shown(rig.client, items[i].shown_from));
+	}
+	ck_assert_ptr_null(store_reap(rig.client));
+	hold_syncs(false);
+	finish(set);
+	finish(delete);
+	finish(touch);
+	for (int i = 0; i < 3; i++) {
+		ck_assert(store_shown(rig.client, items[i].shown_from));
+		(void)rig_get(&rig, keys[i], &items[i]);
+		ck_assert_uint_eq(items[i].shown_from, 0);
+	}
+}
+END_TEST
+
+START_TEST(test_a_flush_that_is_not_durable_is_not_shown)
+{
+	struct store_item item;
+	struct store_op *flush = rig_op(STORE_FLUSH, NULL, NULL);
+
+	rig_set(&rig, "k", "v");
+	hold_syncs(true);
+	store_submit(rig.client, flush);
+	wait_until_applied(flush);
+	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_NOT_FOUND);
+	ck_assert_uint_ne(item.shown_from, 0);
+	hold_syncs(false);
+	finish(flush);
+	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_NOT_FOUND);
+	ck_assert_uint_eq(item.shown_from, 0);
+}
+END_TEST
+
+/* In the weaker modes nothing waits for the disk. */
+START_TEST(test_weaker_modes_do_not_wait)
+{
+	rig_close(&rig);
+	rig.config.sync = _i == 0 ? STORE_SYNC_WRITE : STORE_SYNC_INTERVAL;
+	rig_open(&rig);
+	hold_syncs(true);
+	rig_set(&rig, "k", "v");
+	rig_expect(&rig, "k", "v"); /* checks that it may be shown */
+	hold_syncs(false);
+	rig_reopen(&rig);
+	rig_expect(&rig, "k", "v");
+}
+END_TEST
+
+/* One sync for all that was waiting. */
+START_TEST(test_syncs_are_shared)
+{
+	struct store_op *first = rig_op(STORE_SET, "first", "v");
+	char key[16];
+	int before;
+
+	hold_syncs(true);
+	store_submit(rig.client, first);
+	wait_until_applied(first);
+	for (int i = 0; i < 100; i++) {
+		(void)snprintf(key, sizeof(key), "k%d", i);
+		store_submit(rig.client, rig_op(STORE_SET, key, "v"));
+	}
+	before = get_disk(&disk.syncs);
+	hold_syncs(false);
+	for (int i = 0; i < 101; i++)
+		store_op_free(rig_reap(&rig));
+	ck_assert_int_le(get_disk(&disk.syncs) - before, 5);
+}
+END_TEST
+
+static bool failed(void *arg)
+{
+	(void)arg;
+	return atomic_load(&rig.fatals) > 0;
+}
+
+/* The next sync would succeed, though the kernel has dropped the pages. */
+START_TEST(test_a_failed_sync_is_the_end)
+{
+	static const int errors[] = {EIO, ENOSPC, EDQUOT};
+	struct store_op *op = rig_op(STORE_SET, "lost", "v");
+
+	rig_set(&rig, "acknowledged", "v");
+	set_disk(&disk.sync_error, errors[_i]);
+	store_submit(rig.client, op);
+	rig_wait_for(failed, NULL);
+	ck_assert_ptr_null(store_reap(rig.client));
+	store_submit(rig.client, rig_op(STORE_SET, "later", "v"));
+	(void)usleep(50000);
+	ck_assert_ptr_null(store_reap(rig.client));
+	ck_assert_int_eq(atomic_load(&rig.fatals), 1);
+	ck_assert_int_lt(atomic_load(&rig.messages), 10);
+	rig_close(&rig); /* expects -EIO */
+	atomic_store(&rig.fatals, 0);
+	rig_open(&rig);
+	rig_expect(&rig, "acknowledged", "v");
+	rig_set(&rig, "later", "v");
+}
+END_TEST
+
+/* Berkeley DB itself would go on after this one. */
+START_TEST(test_a_failed_sync_of_a_checkpoint_is_the_end)
+{
+	rig_close(&rig);
+	rig.config.checkpoint_seconds = 1;
+	rig.config.sync = STORE_SYNC_WRITE;
+	rig_open(&rig);
+	rig_set(&rig, "k", "v");
+	set_disk(&disk.sync_error, EIO);
+	rig_wait_for(failed, NULL);
+	rig_close(&rig);
+	atomic_store(&rig.fatals, 0);
+	rig_open(&rig);
+	rig_expect(&rig, "k", "v");
+}
+END_TEST
+
+static bool complained(void *arg)
+{
+	(void)arg;
+	return atomic_load(&rig.messages) > 0;
+}
+
+/* The log cannot be written: what is applied waits for room. */
+START_TEST(test_a_full_disk_makes_writes_wait)
+{
+	struct store_op *op = rig_op(STORE_SET, "k", "new");
+
+	rig_set(&rig, "k", "old");
+	rig_set(&rig, "other", "v");
+	set_disk(&disk.log_write_error, ENOSPC);
+	store_submit(rig.client, op);
+	rig_wait_for(complained, NULL);
+	ck_assert_ptr_null(store_reap(rig.client));
+	rig_expect(&rig, "other", "v");
+	set_disk(&disk.log_write_error, 0);
+	finish(op);
+	rig_expect(&rig, "k", "new");
+	ck_assert_int_eq(rig_set(&rig, "k", "newer"), STORE_OK);
+	ck_assert_int_eq(atomic_load(&rig.fatals), 0);
+	rig_reopen(&rig);
+	rig_expect(&rig, "k", "newer");
+	rig_expect_items(&rig, 2);
+}
+END_TEST
+
+static struct store_op *big_op(const char *key)
+{
+	struct store_op *op =
+		store_op_new(STORE_SET, key, strlen(key), 900000, 0);
+
+	ck_assert_ptr_nonnull(op);
+	memset(op->value, 'x', 900000);
+	return op;
+}
+
+/* A change that does not fit the log is refused alone; the others are done. */
+START_TEST(test_an_op_that_does_not_fit_fails_alone)
+{
+	struct store_op *small = rig_op(STORE_SET, "small", "v");
+	struct store_op *big = big_op("k");
+	struct store_op *gone = rig_op(STORE_DELETE, "gone", NULL);
+
+	rig_set(&rig, "k", "old");
+	rig_set(&rig, "gone", "v");
+	small->next = big;
+	big->next = gone;
+	set_disk(&disk.log_write_error, ENOSPC);
+	store_submit(rig.client, small);
+	rig_wait_for(complained, NULL);
+	set_disk(&disk.log_write_error, 0);
+	ck_assert_ptr_eq(rig_reap(&rig), small);
+	ck_assert_ptr_eq(rig_reap(&rig), big);
+	ck_assert_ptr_eq(rig_reap(&rig), gone);
+	ck_assert_int_eq(big->status, STORE_NO_SPACE);
+	ck_assert_int_eq(gone->status, STORE_OK);
+	rig_expect(&rig, "k", "old");
+	rig_expect_missing(&rig, "gone");
+	rig_expect_items(&rig, small->status == STORE_OK ? 2 : 1);
+	ck_assert_int_eq(atomic_load(&rig.fatals), 0);
+	store_op_free(small);
+	store_op_free(big);
+	store_op_free(gone);
+	rig_reopen(&rig);
+	rig_expect(&rig, "k", "old");
+}
+END_TEST
+
+START_TEST(test_the_ballast_comes_and_goes)
+{
+	char path[300];
+	struct store_op *op = rig_op(STORE_SET, "k", "v");
+
+	(void)snprintf(path, sizeof(path), "%s/ballast", rig.dir);
+	ck_assert_int_eq(access(path, F_OK), 0);
+	set_disk(&disk.log_write_error, ENOSPC);
+	store_submit(rig.client, op);
+	rig_wait_for(complained, NULL);
+	set_disk(&disk.log_write_error, 0);
+	finish(op);
+	for (int i = 0; access(path, F_OK) != 0; i++) {
+		ck_assert_int_lt(i, 1000);
+		(void)usleep(10000);
+	}
+}
+END_TEST
+
+/* Fills more than the cache, so that pages must be read again. */
+static void fill(int items)
+{
+	struct store_op *op;
+	char key[16];
+
+	for (int i = 0; i < items; i++) {
+		(void)snprintf(key, sizeof(key), "f%d", i);
+		op = store_op_new(STORE_SET, key, strlen(key), 1000, 0);
+		memset(op->value, 'x', 1000);
+		store_submit(rig.client, op);
+	}
+	for (int i = 0; i < items; i++) {
+		op = rig_reap(&rig);
+		ck_assert_int_eq(op->status, STORE_OK);
+		store_op_free(op);
+	}
+}
+
+/*
+ * After a failed pread Berkeley DB tries a seek and a read. Its read hook
+ * must not be there always: a short read through it is taken for an error.
+ */
+static void fail_reads(bool fail)
+{
+	ck_assert_int_eq(db_env_set_func_read(fail ? faulty_read : NULL), 0);
+	set_disk(&disk.data_read_error, fail ? EIO : 0);
+}
+
+/* A read that fails is not a miss, a change that fails no NOT_STORED. */
+START_TEST(test_a_read_error_is_not_a_miss)
+{
+	static const enum store_op_kind kinds[] = {STORE_ADD,	 STORE_REPLACE,
+						   STORE_APPEND, STORE_INCR,
+						   STORE_TOUCH,	 STORE_DELETE};
+	struct store_item item;
+
+	fill(500);
+	rig_reopen(&rig);
+	fail_reads(true);
+	ck_assert_int_eq(rig_get(&rig, "f77", &item), STORE_FAILED);
+	ck_assert_int_eq(rig_get(&rig, "none", &item), STORE_FAILED);
+	for (int i = 0; i < 6; i++)
+		ck_assert_int_eq(rig_run(&rig, kinds[i], "f99", "v"),
+				 STORE_FAILED);
+	fail_reads(false);
+	ck_assert_int_eq(rig_get(&rig, "f77", &item), STORE_OK);
+	ck_assert_int_eq(rig_get(&rig, "f99", &item), STORE_OK);
+	ck_assert_int_eq(rig_delete(&rig, "f99"), STORE_OK);
+	rig_expect_items(&rig, 499);
+	ck_assert_int_le(atomic_load(&rig.messages), 20);
+	ck_assert_int_eq(atomic_load(&rig.fatals), 0);
+}
+END_TEST
+
+/* Pages cannot be written; the log has it all, a restart brings it back. */
+START_TEST(test_a_checkpoint_that_fails_is_tried_again)
+{
+	rig_close(&rig);
+	rig.config.checkpoint_seconds = 1;
+	rig_open(&rig);
+	rig_set(&rig, "k", "v");
+	set_disk(&disk.data_write_error, _i == 0 ? EIO : ENOSPC);
+	rig_wait_for(complained, NULL);
+	rig_set(&rig, "l", "v");
+	rig_expect(&rig, "k", "v");
+	set_disk(&disk.data_write_error, 0);
+	ck_assert_int_eq(atomic_load(&rig.fatals), 0);
+	rig_reopen(&rig);
+	rig_expect(&rig, "k", "v");
+	rig_expect(&rig, "l", "v");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("storage faults");
+	TCase *tcase = tcase_create("faults");
+	SRunner *runner = srunner_create(suite);
+	int failures;
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase,
+		       test_what_is_not_durable_says_from_when_it_may_be_shown);
+	tcase_add_test(tcase, test_a_flush_that_is_not_durable_is_not_shown);
+	tcase_add_loop_test(tcase, test_weaker_modes_do_not_wait, 0, 2);
+	tcase_add_test(tcase, test_syncs_are_shared);
+	tcase_add_loop_test(tcase, test_a_failed_sync_is_the_end, 0, 3);
+	tcase_add_test(tcase, test_a_failed_sync_of_a_checkpoint_is_the_end);
+	tcase_add_test(tcase, test_a_full_disk_makes_writes_wait);
+	tcase_add_test(tcase, test_an_op_that_does_not_fit_fails_alone);
+	tcase_add_test(tcase, test_the_ballast_comes_and_goes);
+	tcase_add_test(tcase, test_a_read_error_is_not_a_miss);
+	tcase_add_loop_test(tcase, test_a_checkpoint_that_fails_is_tried_again,
+			    0, 2);
+	suite_add_tcase(suite, tcase);
+	srunner_set_fork_status(runner, CK_FORK);
+	srunner_run_all(runner, CK_NORMAL);
+	failures = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
