@@ -99,7 +99,7 @@ enum daemon_side daemon_detach(struct daemon *ret_daemon, int *ret_exit_status)
 	return DAEMON_LEAVE;
 }
 
-int daemon_ready(struct daemon *daemon)
+int daemon_ready(struct daemon *daemon, bool keep_stderr)
 {
 	int fd;
 
@@ -109,7 +109,8 @@ int daemon_ready(struct daemon *daemon)
 	if (fd < 0)
 		return -errno;
 	if (chdir("/") < 0 || dup2(fd, STDIN_FILENO) < 0 ||
-	    dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
+	    dup2(fd, STDOUT_FILENO) < 0 ||
+	    (!keep_stderr && dup2(fd, STDERR_FILENO) < 0)) {
 		int error = -errno;
 
 		(void)close(fd);

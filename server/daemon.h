@@ -12,6 +12,7 @@
 #ifndef SERVER_DAEMON_H
 #define SERVER_DAEMON_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -45,11 +46,12 @@ enum daemon_side {
 enum daemon_side daemon_detach(struct daemon *ret_daemon, int *ret_exit_status);
 
 /*
- * The start is complete: goes to "/", points stdin, stdout and stderr to
- * /dev/null, lets the first process end with 0. In the foreground: nothing.
+ * The start is complete: goes to "/", points stdin, stdout and (unless it is
+ * kept) stderr to /dev/null, lets the first process end with 0. In the
+ * foreground: nothing.
  * On an error nobody was told yet: daemon_failed() can follow.
  */
-int daemon_ready(struct daemon *daemon);
+int daemon_ready(struct daemon *daemon, bool keep_stderr);
 
 /* The start failed: the first process ends with this status. */
 void daemon_failed(struct daemon *daemon, int exit_status);

@@ -1,14 +1,15 @@
 /*
  * log.c - see log.h.
  *
- * The level of a line is compared with one atomic number; everything else in
- * struct log is constant after log_init().
+ * The descriptor's number never changes: log_to_file() puts another file
+ * behind it, in one step for all threads.
  */
 #include "server/log.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +44,23 @@ static bool is_journal(int fd)
 void log_init(struct log *log, int fd, uint32_t verbosity)
 {
 	log->fd = fd;
-	log->priority = is_journal(fd);
+	atomic_init(&log->priority, is_journal(fd));
 	atomic_init(&log->verbosity, verbosity);
+}
+
+int log_to_file(struct log *log, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (dup2(fd, log->fd) < 0)
+		err = -errno;
+	close(fd);
+	if (err == 0)
+		atomic_store(&log->priority, false);
+	return err;
 }
 
 void log_set_verbosity(struct log *log, uint32_t verbosity)
@@ -72,7 +88,7 @@ static size_t put_head(const struct log *log, enum log_level level, char *line,
 	char when[32];
 	int n;
 
-	if (log->priority) {
+	if (atomic_load_explicit(&log->priority, memory_order_relaxed)) {
 		n = snprintf(line, line_bytes, "<%d>", levels[level].priority);
 	} else {
 		(void)clock_gettime(CLOCK_REALTIME, &now);

@@ -28,7 +28,7 @@ enum log_level {
 
 struct log {
 	int fd;
-	bool priority; /* "<N>" in front instead of the time: the journal's */
+	atomic_bool priority; /* "<N>" and not the time: the journal's */
 	atomic_uint verbosity;
 };
 
@@ -38,6 +38,14 @@ struct log {
  * Thread: main, before the others. Blocks: never.
  */
 void log_init(struct log *log, int fd, uint32_t verbosity);
+
+/*
+ * From now on lines go to the end of this file, made with mode 0640 if
+ * missing; what fd was before is closed. Call it again after the file was
+ * moved away. Returns 0 or -errno: then nothing has changed.
+ * Thread: main. Blocks: on opening the file.
+ */
+int log_to_file(struct log *log, const char *path);
 
 /* 0: INFO and worse; 1: also DEBUG; 2 and more: all. Thread: any. */
 void log_set_verbosity(struct log *log, uint32_t verbosity);

@@ -22,6 +22,9 @@ static int run(const struct options *options)
 		case DAEMON_CHILD:
 			break;
 		case DAEMON_LEAVE:
+			if (status == DAEMON_DIED)
+				fputs("memcachedb: died while starting\n",
+				      stderr);
 			_exit(status);
 		case DAEMON_ERROR:
 			perror("memcachedb: cannot go to the background");

@@ -44,8 +44,9 @@ struct options {
 	enum options_protocol protocol;
 
 	/* The process. Paths are absolute. */
-	char *user;    /* NULL: stay who we are */
-	char *pidfile; /* NULL: none */
+	char *user;	/* NULL: stay who we are */
+	char *pidfile;	/* NULL: none */
+	char *log_file; /* NULL: stderr */
 	bool daemonize;
 	bool core_dumps;
 	bool lock_memory;

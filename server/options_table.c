@@ -95,6 +95,10 @@ const struct option_row option_rows[] = {
 	{ OPTION_PATH, OPTION_PROCESS, 'P', .name = "pidfile", .arg = "file",
 	  FIELD(pidfile), .setting = "pidfile",
 	  .help = "write the process id there" },
+	{ OPTION_PATH, OPTION_PROCESS, .name = "log-file", .arg = "file",
+	  FIELD(log_file), .setting = "log_file",
+	  .help = "log there once ready, not to the standard error output; "
+		  "SIGHUP opens it again" },
 	{ OPTION_TEXT, OPTION_PROCESS, 'u', .name = "user", .arg = "name",
 	  FIELD(user), .setting = "user",
 	  .help = "user to become; must be given when started by root" },

@@ -128,11 +128,20 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 static void on_reload_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct site *site = arg;
+	struct log *log = &site->server.log;
+	const char *path = site->server.options->log_file;
+	int err = path != NULL ? log_to_file(log, path) : 0;
 
 	(void)number;
 	(void)what;
-	log_write(&site->server.log, LOG_LEVEL_INFO,
-		  "SIGHUP: there is nothing to reload");
+	if (err != 0)
+		log_write(log, LOG_LEVEL_ERROR,
+			  "SIGHUP: cannot open %s, going on as before: %s",
+			  path, strerror(-err));
+	else
+		log_write(log, LOG_LEVEL_INFO, "SIGHUP: %s",
+			  path != NULL ? "log file opened again"
+				       : "there is nothing to reload");
 }
 
 static int set_up_loop(struct site *site)
@@ -209,9 +218,6 @@ static void set_up_process(struct server *server)
 
 	signal(SIGPIPE, SIG_IGN);
 	limit_connections(server);
-	if (options->core_dumps && (err = daemon_allow_cores()) != 0)
-		log_write(&server->log, LOG_LEVEL_WARNING,
-			  "core dumps stay off: %s", strerror(-err));
 	if (options->lock_memory && (err = daemon_lock_memory()) != 0)
 		log_write(&server->log, LOG_LEVEL_WARNING,
 			  "memory is not locked: %s", strerror(-err));
@@ -236,6 +242,10 @@ static int change_user(struct site *site)
 			return EX_NOUSER;
 		}
 	}
+	/* Changing the user has turned core dumps off. */
+	if (options->core_dumps && (err = daemon_allow_cores()) != 0)
+		log_write(&site->server.log, LOG_LEVEL_WARNING,
+			  "core dumps stay off: %s", strerror(-err));
 	if (options->pidfile == NULL)
 		return EX_OK;
 	err = daemon_write_pidfile(options->pidfile);
@@ -346,19 +356,48 @@ static const char *durability(const struct options *options)
 	return "answers before they are on disk (sync=interval)";
 }
 
-static int announce(struct site *site, struct daemon *daemon)
+static void say_where(struct site *site)
 {
 	const struct options *options = site->server.options;
 	char where[512];
-	int err;
 
 	listeners_describe(site->listeners, where, sizeof(where));
 	log_write(&site->server.log, LOG_LEVEL_INFO,
 		  "serving %s, data in %s, %s", where, options->data_dir,
 		  durability(options));
+}
+
+/* Lines of the start are for the one who started it; later ones for the log. */
+static int change_log(struct site *site)
+{
+	const char *path = site->server.options->log_file;
+	int err;
+
+	if (path == NULL)
+		return EX_OK;
+	err = log_to_file(&site->server.log, path);
+	if (err != 0) {
+		log_write(&site->server.log, LOG_LEVEL_ERROR,
+			  "cannot open the log file %s: %s", path,
+			  strerror(-err));
+		return EX_CANTCREAT;
+	}
+	say_where(site);
+	return EX_OK;
+}
+
+static int announce(struct site *site, struct daemon *daemon)
+{
+	int err, status;
+
+	say_where(site);
+	status = change_log(site);
+	if (status != EX_OK)
+		return status;
 	err = listeners_write_ports(site->listeners);
 	if (err == 0)
-		err = daemon_ready(daemon);
+		err = daemon_ready(daemon,
+				   site->server.options->log_file != NULL);
 	if (err != 0) {
 		log_write(&site->server.log, LOG_LEVEL_ERROR,
 			  "cannot report that the start is complete: %s",

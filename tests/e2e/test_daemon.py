@@ -1,9 +1,11 @@
 """-d and -P: in the background, with the shell told how the start went."""
 import os
+import signal
 
 from harness.daemon import Daemon
 from harness.script import ours_only
 from harness.server import run_to_end, user_options
+from harness.wait import wait_until
 
 pytestmark = ours_only  # memcached: relative paths break, pidfiles stay
 
@@ -55,3 +57,22 @@ def test_stale_pidfile_is_replaced(new_server, tmp_path):
     (tmp_path / "pid").write_text("999999\n")
     server = new_server("-P", tmp_path / "pid")
     assert int((tmp_path / "pid").read_text()) == server.pid
+
+
+def test_log_file_takes_over_once_ready(tmp_path):
+    log = tmp_path / "server.log"
+    with Daemon(tmp_path, "--log-file=server.log") as daemon:
+        assert "serving" in log.read_text()
+        log.rename(tmp_path / "old.log")
+        os.kill(daemon.pid, signal.SIGHUP)
+        wait_until(lambda: log.exists() and "again" in log.read_text(),
+                   "the new log file")
+        daemon.end()
+    assert "stopped" in log.read_text()
+    assert "stopped" not in (tmp_path / "old.log").read_text()
+
+
+def test_log_file_that_cannot_be_opened(tmp_path):
+    status, _, err = run_to_end("-d", "-p", "-1", "--log-file=no/such/log",
+                                *user_options(), cwd=tmp_path)
+    assert status == 73 and "no/such/log" in err

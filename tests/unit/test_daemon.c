@@ -110,7 +110,7 @@ static void be_daemon(struct start *start, struct daemon *daemon)
 	(void)!read(start->go[0], &byte, 1);
 	switch (start->end) {
 	case READY:
-		if (daemon_ready(daemon) != 0)
+		if (daemon_ready(daemon, false) != 0)
 			_exit(1);
 		break;
 	case FAILED:
@@ -240,7 +240,7 @@ START_TEST(test_ready_in_the_foreground)
 	char here[PATH_MAX];
 
 	ck_assert_int_eq(chdir(folder), 0);
-	ck_assert_int_eq(daemon_ready(&daemon), 0);
+	ck_assert_int_eq(daemon_ready(&daemon, false), 0);
 	daemon_failed(&daemon, 1);
 	ck_assert_ptr_nonnull(getcwd(here, sizeof(here)));
 	ck_assert_str_eq(here, folder);
