@@ -414,6 +414,7 @@ void conn_new(struct worker *worker, int fd, int listen_fd)
 	registry_add(&worker->server->registry, conn);
 	TAILQ_INSERT_TAIL(&worker->conns, conn, link);
 	COUNT(worker, total_connections);
+	log_write(&worker->server->log, LOG_LEVEL_DEBUG, "%s came", conn->addr);
 	return;
 
 out_free:
@@ -443,6 +444,7 @@ void conn_close(struct conn *conn)
 		return;
 	conn_shut(conn);
 	conn_set_step(conn, CONN_CLOSED);
+	log_write(&worker->server->log, LOG_LEVEL_DEBUG, "%s went", conn->addr);
 	conn_leave_lists(conn);
 	(void)event_del(conn->read_event);
 	(void)event_del(conn->write_event);

@@ -74,13 +74,15 @@ static void worker_take_arrivals(struct worker *worker)
 	}
 }
 
-static void worker_begin_drain(struct worker *worker)
+/* Lets connections end when their answers have left, also late comers. */
+static void worker_drain(struct worker *worker)
 {
 	struct conn *conn;
 
+	if (!worker->draining)
+		worker->drain_until =
+			clock_monotonic_us() / 1000000 + WORKER_DRAIN_SECONDS;
 	worker->draining = true;
-	worker->drain_until =
-		clock_monotonic_us() / 1000000 + WORKER_DRAIN_SECONDS;
 	TAILQ_FOREACH (conn, &worker->conns, link)
 		conn_shut(conn);
 }
@@ -104,7 +106,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 		conn_mark_dirty(conn);
 	}
 	if (atomic_load(&worker->stopping))
-		worker_begin_drain(worker);
+		worker_drain(worker);
 }
 
 /* --- once a second ------------------------------------------------------ */
