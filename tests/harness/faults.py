@@ -161,10 +161,10 @@ def cut_power(faults, server, seed=None):
 
     Without a seed all of it; with one a random part, as a disk that has
     written some blocks and not others: whole pages of the databases, and log
-    writes that may end in their middle. Returns the number of lost changes.
+    writes that may end in their middle. Returns the number of such changes.
     """
     rng = random.Random(seed)
-    lost = 0
+    count = 0
     for name, changes in _unsynced(faults.undo_path).items():
         path = server.dir / name
         if not changes or not path.exists():
@@ -172,6 +172,7 @@ def cut_power(faults, server, seed=None):
         fd = os.open(path, os.O_RDWR)
         for change in reversed(changes):
             change.undo(fd)
+        count += len(changes)
         for change in changes:
             keep = seed is not None and change.kind == _WRITE and \
                 rng.random() < 0.5
@@ -180,7 +181,6 @@ def cut_power(faults, server, seed=None):
                 size = rng.randrange(size + 1)
             if keep:
                 change.redo(fd, size)
-            lost += not keep
         os.close(fd)
     faults.undo_path.unlink()
-    return lost
+    return count

@@ -220,21 +220,30 @@ class Writer:
 
         stored: {key: value}; seen: index of the newest change anybody saw.
         """
-        expected = dict(self.acknowledged)
-        done = self.pending[0].index - 1 if self.pending else self.index
-        best = self._differences(expected, stored)
-        for change in list(self.pending):
-            if not best and done >= seen:
-                break
+        nearest, newest = None, None
+        for done, expected in self._possible_states():
+            differences = self._differences(expected, stored)
+            if not differences and done >= seen:
+                self._begin_again(expected)
+                return
+            if not differences:
+                newest = done
+            elif nearest is None or len(differences) < len(nearest):
+                nearest = differences
+        assert newest is None, \
+            f"change {seen} of {self.keys[0]!r} etc. was shown to a reader " \
+            f"and is gone: the last one that is there is {newest}"
+        raise AssertionError("\n".join(
+            ["not a state this writer has ever left:", *nearest]))
+
+    def _possible_states(self):
+        """(index, values) after each change from the last acknowledged on."""
+        values = dict(self.acknowledged)
+        yield self.pending[0].index - 1 if self.pending else self.index, values
+        for change in self.pending:
             if change.key != SHARED:
-                expected[change.key] = change.value
-            done = change.index
-            best = min(best, self._differences(expected, stored), key=len) \
-                if self._differences(expected, stored) else []
-        assert not best, "not a state this writer has ever left:\n" + \
-            "\n".join(best)
-        assert done >= seen, f"change {seen} was shown and is gone ({done})"
-        self._begin_again(expected)
+                values[change.key] = change.value
+            yield change.index, values
 
     def _begin_again(self, values):
         self.acknowledged, self.ahead = dict(values), dict(values)
@@ -390,9 +399,10 @@ class Load:
             values.update((key, value) for key, value
                           in writer.acknowledged.items() if value is not None)
         stats = talk.stats()
-        assert int(stats["curr_items"]) == len(values)
+        assert int(stats["curr_items"]) == len(values), \
+            f"curr_items {stats['curr_items']}, there are {len(values)}"
         cas = max((id for reader in self.readers
                    for id in reader.cas.values()), default=0)
         talk.set(b"after", b"1")
-        assert talk.cas_id(b"after") > cas
+        assert talk.cas_id(b"after") > cas, f"cas id {cas} was seen before"
         talk.ask(b"delete after\r\n", b"DELETED\r\n")
