@@ -197,10 +197,8 @@ static void run_batch(struct writer *writer, struct store_op *first,
 
 	writer->apply.no_space = space_low(&store->space);
 	error = try_until_decided(writer, first, count);
-	if (env_error_is_space(error)) {
+	if (env_error_is_space(error))
 		(void)space_give_up_ballast(&store->space);
-		writer->apply.no_space = true;
-	}
 	if (error == 0 || env_failed(&store->env))
 		return;
 	for (size_t i = 0; i < count; i++, op = op->next) {

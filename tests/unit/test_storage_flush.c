@@ -156,7 +156,7 @@ START_TEST(test_overwriting_hidden_items_counts_right)
 	rig_expect_items(&rig, 5);
 	ck_assert_uint_eq(counts().bytes, 5 * (2 + 24 + 5));
 	for (int i = 0; i < 10; i++) {
-		char key[8];
+		char key[16];
 
 		(void)snprintf(key, sizeof(key), "k%d", i);
 		ck_assert_int_eq(rig_delete(&rig, key),
