@@ -280,7 +280,8 @@ def test_u14_add_has_one_winner(server, talk, clients, turns):
     assert sorted(winners) == list(range(locks))
 
 
-@SIZES
+@pytest.mark.parametrize("clients,turns", [
+    (16, 60), pytest.param(20, 1000, marks=pytest.mark.long)])
 def test_u14_append(server, talk, clients, turns):
     talk.set(b"log", b"")
 
