@@ -16,7 +16,6 @@
 #define MESSAGE_WINDOW_MS    10000
 #define MESSAGES_IN_WINDOW   5
 #define GIB		     (UINT64_C(1) << 30)
-#define CACHE_REGION_BYTES   (UINT64_C(64) << 20)
 #define CACHE_OVERHEAD_LIMIT (UINT64_C(500) << 20)
 #define CACHE_MIN_BYTES	     (UINT64_C(64) << 10)
 #define LOCKS_MAX	     20000
@@ -203,27 +202,15 @@ static void set_callbacks(struct env *env)
 	(void)db_env->set_feedback(db_env, on_recovery);
 }
 
-/*
- * Several regions, so that the cache can be resized in steps. Below 500 MB
- * Berkeley DB adds a quarter by itself: the setting means the whole.
- */
+/* Below 500 MB Berkeley DB adds a quarter by itself; ours means the whole. */
 static int set_cache(DB_ENV *db_env, uint64_t bytes)
 {
-	uint64_t regions, max;
-	int error;
-
 	if (bytes < CACHE_OVERHEAD_LIMIT)
 		bytes -= bytes / 5;
 	if (bytes < CACHE_MIN_BYTES)
 		bytes = CACHE_MIN_BYTES;
-	regions = bytes / CACHE_REGION_BYTES + 1;
-	max = bytes * 4;
-	error = db_env->set_cachesize(db_env, (uint32_t)(bytes / GIB),
-				      (uint32_t)(bytes % GIB), (int)regions);
-	if (error == 0)
-		error = db_env->set_cache_max(db_env, (uint32_t)(max / GIB),
-					      (uint32_t)(max % GIB));
-	return error;
+	return db_env->set_cachesize(db_env, (uint32_t)(bytes / GIB),
+				     (uint32_t)(bytes % GIB), 1);
 }
 
 static int set_locks(DB_ENV *db_env, uint32_t readers_max)

@@ -134,8 +134,8 @@ struct store_counts {
 void store_counts(const struct store *store, struct store_counts *ret);
 
 /*
- * Resizes the cache of the running store. -EINVAL: Berkeley DB cannot go
- * there. Thread: any. Blocks: on the cache's own locks.
+ * Resizes the cache of the running store. 0 if that is its size; -EINVAL:
+ * Berkeley DB cannot go there, a restart can. Thread: any. Blocks: never.
  */
 int store_resize_cache(struct store *store, uint64_t cache_bytes);
 
