@@ -5,6 +5,7 @@
 #   make check        install what the tests need, build, run every suite
 #   make check-fast   lint, unit and e2e only: the daily loop
 #   make check-long   every suite with its long cases
+#   make check-reference   put memcached itself through our e2e tests
 #   make lint         the house rules; `make format` repairs the layout
 #   make fuzz T=classic [SECONDS=60]
 #   make bench        the load generator, then the side-by-side runs
@@ -26,6 +27,7 @@ CFLAGS ?= -O2 -g
 prefix ?= /usr/local
 SECONDS ?= 60
 JOBS ?= $(shell nproc)
+parallel_make = $(MAKE) --no-print-directory -j$(JOBS)
 
 ifneq (,$(findstring NDEBUG,$(CPPFLAGS) $(CFLAGS)))
 $(error assertions are part of this program: NDEBUG is refused)
@@ -42,7 +44,6 @@ B := build/$(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 \
 	-Werror
-hardening := -fstack-protector-strong -fPIE
 # Needs an optimizer; sanitizers see less through fortified calls.
 fortify := $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),\
 	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
@@ -65,13 +66,12 @@ packages := libevent libevent_pthreads libxxhash inih
 package_cflags = $(call lazy,package_cflags,pkg-config --cflags $(packages))
 package_libs = $(call lazy,package_libs,pkg-config --libs $(packages))
 check_libs = $(call lazy,check_libs,pkg-config --libs check)
-client_libs = $(call lazy,client_libs,pkg-config --libs libmemcached)
 # Berkeley DB ships no .pc file.
 db_libs = $(if $(wildcard $(shell $(CC) -print-file-name=libdb-5.3.so)),\
 	-ldb-5.3,-ldb)
 
 compile = $(CC) -std=c11 -D_DEFAULT_SOURCE -I. $(CPPFLAGS) $(warnings) \
-	$(hardening) $(sanitizer) -pthread $(CFLAGS)
+	-fstack-protector-strong -fPIE $(sanitizer) -pthread $(CFLAGS)
 link = $(CC) $(sanitizer) -pthread -pie -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
 libs = $(package_libs) $(db_libs) -lm
 
@@ -97,45 +97,47 @@ unit_programs := $(call programs_of,tests/unit/test_*.c)
 unit_helpers := $(filter-out $(unit_programs:%=%.o),\
 	$(call objects_of,tests/unit/*.c))
 fuzz_programs := $(call programs_of,tests/fuzz/fuzz_*.c)
-client_programs := $(call programs_of,tests/clients/*.c)
 fault_sources := $(wildcard tests/fault/*.c)
 sources := $(wildcard $(foreach d,protocol storage server bench tests/*,\
 	$(d)/*.c $(d)/*.h))
 
-built := $(if $(main_object),$(program)) $(if $(bench_main),$(loadgen)) \
-	$(if $(wildcard server/memcachedb.8.in),$(man_page))
-built_tests := $(built) $(archive) $(unit_programs) $(fuzz_programs) \
-	$(client_programs) $(if $(fault_sources),$(faultinject))
+built := $(program) $(loadgen) $(man_page)
 
 # --- what people ask for ---------------------------------------------------
 
-.PHONY: all run tests check check-fast check-long lint format fuzz bench \
-	install uninstall clean FORCE
+.PHONY: all run tests check check-long check-fast check-reference lint \
+	format fuzz bench install uninstall clean FORCE
 
 all: $(built)
-	$(if $(main_object),@ln -sfn $(program) memcachedb)
+	@ln -sfn $(program) memcachedb
 
 # The server refuses to run as root unless told so.
 run:
 	@tools/install-packages build
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(parallel_make) all
 	@exec $(program) -l 127.0.0.1 -p 21201 -H data \
 		$$(test "$$(id -u)" -ne 0 || echo -u root) $(ARGS)
 
-tests: $(built_tests)
+tests: $(built) $(unit_programs) $(fuzz_programs) $(faultinject)
 
-suites := lint unit fuzz e2e crash fault clients
+run_tests = @tests/run --build $(B) --san "$(SAN)"
+
 check check-long:
 	@tools/install-packages check
-	@$(MAKE) --no-print-directory -j$(JOBS) tests
-	@tests/run --build $(B) --san "$(SAN)" $(if $(filter %-long,$@),--long) \
-		$(suites)
+	@$(parallel_make) tests
+	$(run_tests) $(if $(filter %-long,$@),--long) lint unit fuzz e2e crash \
+		fault clients
 
 check-fast: tests
-	@tests/run --build $(B) --san "$(SAN)" lint unit fuzz e2e
+	$(run_tests) lint unit fuzz e2e
+
+# Our expectations are memcached's, but for differences that are marked.
+check-reference:
+	@tools/install-packages check
+	$(run_tests) --program /usr/bin/memcached e2e
 
 lint: $(built) $(archive)
-	@tests/run --build $(B) lint
+	$(run_tests) lint
 
 format:
 	clang-format -i $(sources)
@@ -145,7 +147,8 @@ format:
 fuzz:
 	@test -f "tests/fuzz/fuzz_$(T).c" || { echo "make fuzz T=<one of:" \
 		"$(patsubst $(B)/tests/fuzz/fuzz_%,%,$(fuzz_programs))>"; exit 2; }
-	@$(MAKE) --no-print-directory -j$(JOBS) CC=clang SAN=fuzz \
+	@tools/install-packages check
+	@$(parallel_make) CC=clang SAN=fuzz \
 		build/clang-fuzz/tests/fuzz/fuzz_$(T)
 	@mkdir -p build/fuzz/$(T)
 	build/clang-fuzz/tests/fuzz/fuzz_$(T) -max_total_time=$(SECONDS) \
@@ -154,7 +157,7 @@ fuzz:
 
 bench:
 	@tools/install-packages bench
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(parallel_make) all
 	@bench/compare --short $(ARGS)
 
 # --- install ---------------------------------------------------------------
@@ -214,10 +217,6 @@ $(man_page): server/memcachedb.8.in $(program)
 $(unit_programs): %: %.o $(unit_archive) $(archive) $(bench_archive)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(libs) $(check_libs)
-
-$(client_programs): %: %.o
-	$(call say,LINK)
-	$(Q)$(link) -o $@ $^ $(client_libs)
 
 # One source is the fuzz target (SAN=fuzz) and the replayer of its corpus.
 fuzz_flags := $(if $(filter fuzz,$(SAN)),-fsanitize=fuzzer,-DFUZZ_REPLAY)
