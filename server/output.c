@@ -97,15 +97,31 @@ char *output_room(struct output *out, size_t min_bytes, size_t *ret_bytes)
 	return last_end(out);
 }
 
+/* Begins a new reply with what was written to the room of the last one. */
+static void output_split(struct output *out, size_t bytes)
+{
+	const char *data = last_end(out);
+	struct reply *reply = pool_take(out->pool);
+
+	/* Without memory the replies in front wait, too: late, not wrong. */
+	if (reply == NULL)
+		return;
+	*reply = (struct reply){.home = REPLY_BLOCK};
+	reply->data = (char *)(reply + 1);
+	memcpy(reply + 1, data, bytes);
+	output_append(out, reply);
+	out->room_end = (char *)(reply + 1) + BLOCK_ROOM;
+}
+
 void output_keep(struct output *out, size_t bytes, uint64_t shown_from)
 {
-	struct reply *last = out->last;
-
 	assert(out->room_end != NULL && last_end(out) + bytes <= out->room_end);
-	last->bytes += bytes;
+	if (shown_from > out->last->shown_from && out->last->bytes > 0)
+		output_split(out, bytes);
+	out->last->bytes += bytes;
 	out->bytes += bytes;
-	if (shown_from > last->shown_from)
-		last->shown_from = shown_from;
+	if (shown_from > out->last->shown_from)
+		out->last->shown_from = shown_from;
 }
 
 bool output_write(struct output *out, const char *data, size_t bytes)

@@ -338,6 +338,8 @@ static void stop_workers(struct server *server)
 		worker_stop(server->workers[i]);
 	for (i = 0; i < server->worker_count; i++)
 		worker_join(server->workers[i]);
+	for (i = 0; i < server->worker_count; i++)
+		worker_free(server->workers[i]);
 	free(server->workers);
 }
 

@@ -242,7 +242,7 @@ static void *worker_main(void *arg)
 
 /* --- life --------------------------------------------------------------- */
 
-static void worker_free(struct worker *worker)
+void worker_free(struct worker *worker)
 {
 	if (worker->wake_event != NULL)
 		event_free(worker->wake_event);
@@ -333,5 +333,4 @@ void worker_join(struct worker *worker)
 	worker_take_arrivals(worker);
 	while (!TAILQ_EMPTY(&worker->conns))
 		conn_close(TAILQ_FIRST(&worker->conns));
-	worker_free(worker);
 }

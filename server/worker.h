@@ -84,8 +84,11 @@ int worker_start(struct server *server, unsigned index,
  */
 void worker_stop(struct worker *worker);
 
-/* Waits for the thread to end and frees it. Thread: main. Blocks: on that. */
+/* Waits for the thread to end. Thread: main. Blocks: on that. */
 void worker_join(struct worker *worker);
+
+/* Frees a worker that was joined: others have looked at its counters. */
+void worker_free(struct worker *worker);
 
 /*
  * Hands over an accepted socket, which is the worker's from now on. Returns

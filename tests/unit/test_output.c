@@ -140,6 +140,25 @@ START_TEST(test_output_hidden_until_durable)
 }
 END_TEST
 
+START_TEST(test_output_hidden_does_not_hold_back_what_is_in_front)
+{
+	size_t room;
+	char *to;
+
+	write_text("before ");
+	to = output_room(&f->out, 10, &room);
+	ck_assert_ptr_nonnull(to);
+	memcpy(to, "value ", 6);
+	output_keep(&f->out, 6, 7);
+	write_text("after");
+	ck_assert_int_eq(send_all(), OUTPUT_HIDDEN);
+	expect("before ");
+	durable = 7;
+	ck_assert_int_eq(send_all(), OUTPUT_EMPTY);
+	expect("value after");
+}
+END_TEST
+
 START_TEST(test_output_hidden_miss_holds_back_the_end)
 {
 	size_t room;
@@ -236,6 +255,8 @@ int main(void)
 	tcase_add_test(tests, test_output_send_packs_small_answers);
 	tcase_add_test(tests, test_output_pending_holds_back_what_follows);
 	tcase_add_test(tests, test_output_hidden_until_durable);
+	tcase_add_test(tests,
+		       test_output_hidden_does_not_hold_back_what_is_in_front);
 	tcase_add_test(tests, test_output_hidden_miss_holds_back_the_end);
 	tcase_add_test(tests, test_output_heap_reply_is_sent_in_place);
 	tcase_add_test(tests, test_output_blocked_socket_loses_nothing);
