@@ -26,6 +26,7 @@
 #include "storage/meta.h"
 #include "storage/op.h"
 #include "storage/peek.h"
+#include "storage/space.h"
 
 /* What is counted since the start; the writer adds it up after commits. */
 struct tally {
@@ -48,7 +49,7 @@ struct apply {
 	struct tally tally;
 	int64_t now_seconds;
 	int64_t soonest; /* the soonest expiry written, INT64_MAX: none */
-	bool no_space;	 /* refuse what grows */
+	enum space_level space;
 };
 
 /* What lies under the key of an op. */

@@ -72,6 +72,10 @@ int apply_delete(struct apply *apply, struct store_op *op, struct old *old)
 
 	if (!old->there)
 		return 0;
+	if (apply->space == SPACE_EXHAUSTED) {
+		op->status = STORE_NO_SPACE;
+		return 0;
+	}
 	note_change(apply, op);
 	error = apply->cursor->del(apply->cursor, 0);
 	if (error == 0)
@@ -107,7 +111,8 @@ int apply_put(struct apply *apply, struct store_op *op, struct old *old,
 	struct record record = {.flags = flags, .expiry = expiry};
 	bool dead = record_expired(&record, apply->now_seconds);
 
-	if (!dead && apply->no_space) {
+	if (apply->space == SPACE_EXHAUSTED ||
+	    (apply->space == SPACE_LOW && !dead)) {
 		op->status = STORE_NO_SPACE;
 		return 0;
 	}
@@ -127,7 +132,9 @@ int apply_touch(struct apply *apply, struct store_op *op, struct old *old)
 	touched.expiry = op->expiry;
 	if (record_expired(&touched, apply->now_seconds))
 		return apply_delete(apply, op, old);
-	if (apply->no_space && old->peek.record_bytes > SMALL_RECORD_BYTES) {
+	if (apply->space == SPACE_EXHAUSTED ||
+	    (apply->space == SPACE_LOW &&
+	     old->peek.record_bytes > SMALL_RECORD_BYTES)) {
 		op->status = STORE_NO_SPACE;
 		return 0;
 	}

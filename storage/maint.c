@@ -8,14 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "storage/space.h"
 #include "storage/thread.h"
 
-#define TICK_MS		  200
-#define RETRY_MS	  2000
-#define TRICKLE_STEPS_MAX 20
-#define PAGES_IN_ROW_MIN  32
-#define PAGES_IN_ROW_MAX  4096
-#define PAUSE_US	  2000
+#define TICK_MS		     200
+#define ANSWER_MS	     3000
+#define RETRY_MS	     2000
+#define TRICKLE_STEP_PERCENT 10
+#define PAGES_IN_ROW_MIN     32
+#define PAGES_IN_ROW_MAX     4096
+#define PAUSE_US	     2000
 
 /* Bytes of log written since the first; only differences mean something. */
 static uint64_t log_position(struct env *env)
@@ -81,7 +83,7 @@ static int checkpoint(struct env *env)
 int maint_last_checkpoint(struct env *env)
 {
 	(void)env->db_env->set_mp_max_write(env->db_env, 0, 0);
-	return checkpoint(env);
+	return checkpoint(env) == 0 ? 0 : -EIO;
 }
 
 static void set_pace(struct maint *maint, uint32_t pages_in_row)
@@ -116,8 +118,12 @@ static void run_checkpoint(struct maint *maint)
 	const struct store_config *config = maint->env->config;
 	uint64_t before = log_position(maint->env);
 	uint64_t meanwhile;
+	int error;
 
-	if (checkpoint(maint->env) != 0) {
+	error = checkpoint(maint->env);
+	if (error == -ENOSPC && space_give_up_ballast(maint->space))
+		error = checkpoint(maint->env);
+	if (error != 0) {
 		maint->not_before_ms = thread_now_ms() + RETRY_MS;
 		return;
 	}
@@ -132,37 +138,72 @@ static void run_checkpoint(struct maint *maint)
 				: maint->pages_in_row / 2);
 }
 
-/* One small step towards so many per cent of clean pages. */
-static bool trickle_step(struct env *env)
+/*
+ * A step towards so many per cent of clean pages. Every call looks at the
+ * whole cache, so there are few of them; how fast it writes is the pace's.
+ */
+static void trickle(struct env *env)
 {
 	DB_ENV *db_env = env->db_env;
 	int percent = (int)env->config->trickle_percent;
 	DB_MPOOL_STAT *stat;
-	int clean, written = 0;
+	int clean = 100;
 
 	if (percent == 0 || db_env->memp_stat(db_env, &stat, NULL, 0) != 0)
-		return false;
-	clean = 100;
+		return;
 	if (stat->st_pages > 0)
 		clean = 100 - (int)((uint64_t)stat->st_page_dirty * 100 /
 				    stat->st_pages);
 	free(stat);
 	if (clean >= percent)
-		return false;
-	if (clean + 2 < percent)
-		percent = clean + 2;
-	return db_env->memp_trickle(db_env, percent, &written) == 0 &&
-	       written > 0;
+		return;
+	if (clean + TRICKLE_STEP_PERCENT < percent)
+		percent = clean + TRICKLE_STEP_PERCENT;
+	(void)db_env->memp_trickle(db_env, percent, NULL);
 }
 
-static bool wait_tick(struct maint *maint)
+void maint_make_room(struct maint *maint)
+{
+	int64_t until = thread_now_ms() + ANSWER_MS;
+	uint64_t seen;
+
+	(void)pthread_mutex_lock(&maint->lock);
+	seen = maint->answers;
+	maint->room_wanted = true;
+	(void)pthread_cond_signal(&maint->wake);
+	while (maint->answers == seen && !maint->stop &&
+	       thread_now_ms() < until)
+		thread_wait_ms(&maint->answered, &maint->lock, ANSWER_MS);
+	(void)pthread_mutex_unlock(&maint->lock);
+}
+
+static void make_room(struct maint *maint)
+{
+	uint64_t file_bytes = maint->env->config->log_file_bytes;
+
+	/* Only whole files can be removed, so a new one must have begun. */
+	if (log_position(maint->env) / file_bytes >
+		    maint->checkpoint_at / file_bytes &&
+	    thread_now_ms() >= maint->not_before_ms) {
+		set_pace(maint, PAGES_IN_ROW_MAX);
+		run_checkpoint(maint);
+	}
+	(void)pthread_mutex_lock(&maint->lock);
+	maint->room_wanted = false;
+	maint->answers++;
+	(void)pthread_cond_broadcast(&maint->answered);
+	(void)pthread_mutex_unlock(&maint->lock);
+}
+
+static bool wait_tick(struct maint *maint, bool *ret_room_wanted)
 {
 	bool go_on;
 
 	(void)pthread_mutex_lock(&maint->lock);
-	if (!maint->stop)
+	if (!maint->stop && !maint->room_wanted)
 		thread_wait_ms(&maint->wake, &maint->lock, TICK_MS);
 	go_on = !maint->stop;
+	*ret_room_wanted = maint->room_wanted;
 	(void)pthread_mutex_unlock(&maint->lock);
 	return go_on;
 }
@@ -170,40 +211,48 @@ static bool wait_tick(struct maint *maint)
 static void *maint_main(void *arg)
 {
 	struct maint *maint = arg;
+	bool room_wanted;
 
-	while (wait_tick(maint)) {
+	while (wait_tick(maint, &room_wanted)) {
 		if (!env_synced(maint->env))
 			continue;
-		for (int i = 0; i < TRICKLE_STEPS_MAX; i++) {
-			if (checkpoint_is_due(maint, thread_now_ms())) {
-				run_checkpoint(maint);
-				break;
-			}
-			if (!trickle_step(maint->env))
-				break;
-		}
+		if (room_wanted)
+			make_room(maint);
+		else if (checkpoint_is_due(maint, thread_now_ms()))
+			run_checkpoint(maint);
+		else
+			trickle(maint->env);
 	}
 	return NULL;
 }
 
-int maint_start(struct maint *maint, struct env *env)
+int maint_start(struct maint *maint, struct env *env, struct space *space)
 {
 	int error;
 
 	memset(maint, 0, sizeof(*maint));
 	maint->env = env;
+	maint->space = space;
 	maint->checkpoint_at = log_position(env);
 	maint->checkpoint_at_ms = thread_now_ms();
 	set_pace(maint, PAGES_IN_ROW_MIN);
 	error = thread_cond_init(&maint->wake);
 	if (error != 0)
 		return -error;
+	error = thread_cond_init(&maint->answered);
+	if (error != 0)
+		goto out_wake;
 	(void)pthread_mutex_init(&maint->lock, NULL);
 	error = thread_start(&maint->thread, maint_main, maint);
-	if (error != 0) {
-		(void)pthread_cond_destroy(&maint->wake);
-		(void)pthread_mutex_destroy(&maint->lock);
-	}
+	if (error != 0)
+		goto out_lock;
+	return 0;
+
+out_lock:
+	(void)pthread_mutex_destroy(&maint->lock);
+	(void)pthread_cond_destroy(&maint->answered);
+out_wake:
+	(void)pthread_cond_destroy(&maint->wake);
 	return -error;
 }
 
@@ -215,5 +264,6 @@ void maint_stop(struct maint *maint)
 	(void)pthread_mutex_unlock(&maint->lock);
 	(void)pthread_join(maint->thread, NULL);
 	(void)pthread_cond_destroy(&maint->wake);
+	(void)pthread_cond_destroy(&maint->answered);
 	(void)pthread_mutex_destroy(&maint->lock);
 }

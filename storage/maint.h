@@ -18,12 +18,16 @@
 
 #include "storage/env.h"
 
+struct space;
+
 struct maint {
 	struct env *env;
+	struct space *space;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards the flag */
-	pthread_cond_t wake;
-	bool stop;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t wake, answered;
+	bool stop, room_wanted;
+	uint64_t answers; /* to those who wanted room */
 	/* the thread's own */
 	uint64_t checkpoint_at;	  /* log position of the last one */
 	int64_t checkpoint_at_ms; /* when, monotonic */
@@ -32,8 +36,14 @@ struct maint {
 };
 
 /* Returns 0 or -errno. */
-int maint_start(struct maint *maint, struct env *env);
+int maint_start(struct maint *maint, struct env *env, struct space *space);
 void maint_stop(struct maint *maint);
+
+/*
+ * Has a checkpoint made right away if log files can be removed after it.
+ * Thread: the writer. Blocks: on that, for some seconds at most.
+ */
+void maint_make_room(struct maint *maint);
 
 /*
  * Writes everything into the databases and removes the logs that nothing

@@ -27,8 +27,6 @@ int store_reader_new(struct store *store, struct store_reader **ret_reader)
 	rc = env_open_db(&store->env, NULL, store->config.data_file, DB_UNKNOWN,
 			 0, DB_RDONLY, &reader->db);
 	if (rc != 0) {
-		env_complain(&store->env, "a reader cannot be opened: %s",
-			     db_strerror(rc));
 		rc = rc > 0 ? -rc : -EIO;
 		goto out_leave;
 	}

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -23,14 +24,60 @@ static uint64_t free_bytes(const char *dir)
 	return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-static uint64_t least_free(const struct space *space)
+static uint64_t minus(uint64_t from, uint64_t bytes)
 {
-	uint64_t data = free_bytes(space->home->dir);
-	uint64_t log = data;
+	return from > bytes ? from - bytes : 0;
+}
 
-	if (strcmp(space->home->dir, space->home->log_dir) != 0)
-		log = free_bytes(space->home->log_dir);
-	return data < log ? data : log;
+/* Bytes of the data file, with all pages that are allocated. */
+static uint64_t data_bytes(DB *data)
+{
+	DB_MPOOLFILE *pool = data->get_mpf(data);
+	db_pgno_t last_page;
+	uint32_t page_bytes;
+
+	if (pool->get_last_pgno(pool, &last_page) != 0 ||
+	    data->get_pagesize(data, &page_bytes) != 0)
+		return 0;
+	return ((uint64_t)last_page + 1) * page_bytes;
+}
+
+/* What the data file has been promised, but was not written yet. */
+static uint64_t data_promise(const struct space *space, uint64_t bytes)
+{
+	struct stat st;
+
+	if (stat(space->data_path, &st) != 0)
+		return 0;
+	return minus(bytes, (uint64_t)st.st_blocks * 512);
+}
+
+/* What the newest log file will still take. */
+static uint64_t log_promise(const struct space *space)
+{
+	DB_ENV *db_env = space->env->db_env;
+	uint64_t bytes = space->env->config->log_file_bytes;
+	DB_LOG_STAT *stat;
+
+	if (db_env->log_stat(db_env, &stat, 0) != 0)
+		return bytes;
+	bytes = minus(bytes, stat->st_cur_offset);
+	free(stat);
+	return bytes;
+}
+
+static uint64_t least_left(const struct space *space, uint64_t data)
+{
+	const struct home *home = space->home;
+	uint64_t log = log_promise(space);
+	uint64_t left;
+
+	data = data_promise(space, data);
+	if (strcmp(home->dir, home->log_dir) == 0)
+		return minus(free_bytes(home->dir), data + log);
+	log = minus(free_bytes(home->log_dir), log);
+	left = minus(free_bytes(home->dir), data);
+	return left < log ? left : log;
 }
 
 static bool make_ballast(const struct space *space)
@@ -74,8 +121,12 @@ int space_init(struct space *space, struct env *env, const struct home *home)
 	/* Applied but unwritten is at most one log buffer. */
 	space->ballast_bytes = env->config->log_buffer_bytes + BALLAST_EXTRA;
 	space->ballast_path = home_path(home->log_dir, BALLAST_FILE);
-	if (space->ballast_path == NULL)
+	space->data_path = home_path(home->dir, env->config->data_file);
+	if (space->ballast_path == NULL || space->data_path == NULL) {
+		free(space->ballast_path);
+		free(space->data_path);
 		return -ENOMEM;
+	}
 	(void)pthread_mutex_init(&space->lock, NULL);
 	space_renew_ballast(space);
 	return 0;
@@ -83,33 +134,58 @@ int space_init(struct space *space, struct env *env, const struct home *home)
 
 void space_done(struct space *space)
 {
-	if (space->ballast_path == NULL)
-		return;
 	(void)pthread_mutex_destroy(&space->lock);
 	free(space->ballast_path);
-	space->ballast_path = NULL;
+	free(space->data_path);
 }
 
-bool space_low(struct space *space)
+/*
+ * Is there room inside the data file? Berkeley DB does not count its free
+ * pages. But as long as there are any the file does not grow: so what counts
+ * is how much less there is now than when it last grew.
+ */
+static bool fits_inside(struct space *space, const struct space_use *use,
+			uint64_t data)
 {
-	uint64_t left = least_free(space);
-	bool low = left < space->reserve_bytes;
+	if (space->full_at == 0 || data > space->data_bytes)
+		space->full_at = use->item_bytes;
+	space->data_bytes = data;
+	return use->item_bytes + use->needed <=
+	       space->full_at - space->full_at / 16;
+}
 
-	if (low != space->low) {
-		space->low = low;
-		if (low)
-			env_complain(space->env,
-				     "%s: only %llu MB of disk space left; "
-				     "writes are refused until there is more",
-				     space->home->dir,
-				     (unsigned long long)(left >> 20));
-		else
-			env_complain(space->env,
-				     "%s: there is disk space again; writes "
-				     "are accepted",
-				     space->home->dir);
+enum space_level space_check(struct space *space, const struct space_use *use)
+{
+	uint64_t data, left;
+	bool inside;
+
+	if (space->reserve_bytes == 0)
+		return SPACE_PLENTY;
+	data = data_bytes(use->data);
+	left = least_left(space, data);
+	if (minus(left, use->needed) >= space->reserve_bytes) {
+		space->full_at = 0;
+		return SPACE_PLENTY;
 	}
-	return low;
+	inside = fits_inside(space, use, data);
+	if (left < space->reserve_bytes / 4)
+		return SPACE_EXHAUSTED;
+	return inside && left >= space->reserve_bytes / 2 ? SPACE_PLENTY
+							  : SPACE_LOW;
+}
+
+void space_say(struct space *space, enum space_level level)
+{
+	bool low = level != SPACE_PLENTY;
+
+	if (low == space->low)
+		return;
+	space->low = low;
+	env_complain(space->env,
+		     low ? "%s: the disk space is low; writes are refused "
+			   "until there is more"
+			 : "%s: there is disk space again; writes are accepted",
+		     space->home->dir);
 }
 
 bool space_give_up_ballast(struct space *space)

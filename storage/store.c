@@ -149,27 +149,27 @@ out_data:
 
 static int start_threads(struct store *store, struct store_refused *refused)
 {
-	int rc = flusher_start(&store->flusher, store);
+	int rc = maint_start(&store->maint, &store->env, &store->space);
 
 	if (rc != 0)
 		goto out_refuse;
+	rc = flusher_start(&store->flusher, store);
+	if (rc != 0)
+		goto out_maint;
 	rc = writer_start(&store->writer);
 	if (rc != 0)
 		goto out_flusher;
-	rc = maint_start(&store->maint, &store->env);
-	if (rc != 0)
-		goto out_writer;
 	rc = sweep_start(&store->sweep, store);
 	if (rc != 0)
-		goto out_maint;
+		goto out_writer;
 	return 0;
 
-out_maint:
-	maint_stop(&store->maint);
 out_writer:
 	writer_stop(&store->writer);
 out_flusher:
 	flusher_stop(&store->flusher);
+out_maint:
+	maint_stop(&store->maint);
 out_refuse:
 	return refuse(refused, STORE_REFUSED_SYSTEM, -rc,
 		      "cannot start a thread: %s", strerror(-rc));
@@ -280,9 +280,9 @@ int store_close(struct store *store)
 	int rc;
 
 	sweep_stop(&store->sweep);
-	maint_stop(&store->maint);
 	writer_stop(&store->writer);
 	flusher_stop(&store->flusher);
+	maint_stop(&store->maint);
 	failed = env_failed(&store->env);
 	close_data(store);
 	rc = failed ? -EIO : maint_last_checkpoint(&store->env);

@@ -1,15 +1,16 @@
 /*
  * store_priv.h - the whole store, for the files that work on all of it.
  *
- * Locks, none held while another is taken except as said:
- *   writer.lock     the queue
- *   clients.lock    the list of clients, publishing; wake() runs under it
- *   flusher.round   one round of flushing; clients.lock and space.lock inside
- *   flusher.lock    the flusher's flags; inside flusher.round
- *   maint.lock, sweep.lock  those threads' flags; sweep.lock inside
- *                   clients.lock, as wake() takes it
- *   space.lock      the ballast
- *   env.message_lock  counting messages; innermost
+ * Locks; none is taken while another is held, except as said:
+ *   writer.lock       the queue
+ *   clients.lock      the list of clients, publishing; wake() runs under it
+ *   flusher.round     one round of flushing; inside: clients.lock,
+ *                     flusher.lock, space.lock
+ *   flusher.lock      the flusher's flags
+ *   maint.lock        its flags, and the answers to those who want room
+ *   sweep.lock        its flags; inside clients.lock, by its wake()
+ *   space.lock        the ballast
+ *   env.message_lock  how many messages there were; innermost
  */
 #ifndef STORAGE_STORE_PRIV_H
 #define STORAGE_STORE_PRIV_H

@@ -188,6 +188,37 @@ static void fail_op(struct writer *writer, struct store_op *op, int error)
 			     db_strerror(error));
 }
 
+/* What is written twice, to the log and to the data, if all goes well. */
+static uint64_t needed_bytes(const struct store_op *first, size_t count)
+{
+	const struct store_op *op = first;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++, op = op->next)
+		bytes += op->value_bytes;
+	return 2 * bytes;
+}
+
+static enum space_level look_for_space(struct writer *writer, uint64_t needed)
+{
+	struct store *store = writer->store;
+	const struct space_use use = {
+		.data = writer->data,
+		.item_bytes =
+			writer->state.live_bytes + writer->state.hidden_bytes,
+		.needed = needed,
+	};
+	enum space_level level = space_check(&store->space, &use);
+
+	/* Old log is the space that can be had at once. */
+	if (level != SPACE_PLENTY) {
+		maint_make_room(&store->maint);
+		level = space_check(&store->space, &use);
+	}
+	space_say(&store->space, level);
+	return level;
+}
+
 static void run_batch(struct writer *writer, struct store_op *first,
 		      size_t count)
 {
@@ -195,7 +226,8 @@ static void run_batch(struct writer *writer, struct store_op *first,
 	struct store_op *op = first;
 	int error;
 
-	writer->apply.no_space = space_low(&store->space);
+	writer->apply.space =
+		look_for_space(writer, needed_bytes(first, count));
 	error = try_until_decided(writer, first, count);
 	if (env_error_is_space(error))
 		(void)space_give_up_ballast(&store->space);

@@ -536,12 +536,6 @@ START_TEST(test_kill_loses_nothing_that_was_durable)
 }
 END_TEST
 
-START_TEST(test_engine_version)
-{
-	ck_assert_ptr_nonnull(strstr(store_engine_version(), "5.3"));
-}
-END_TEST
-
 static TCase *refusals(void)
 {
 	TCase *tcase = tcase_create("refusals");
@@ -585,7 +579,6 @@ static TCase *restarts(void)
 	tcase_add_test(tcase, test_shared_regions);
 	tcase_add_loop_test(tcase, test_kill_loses_nothing_that_was_durable, 20,
 			    23);
-	tcase_add_test(tcase, test_engine_version);
 	return tcase;
 }
 
