@@ -420,7 +420,7 @@ static int serve(struct site *site, struct daemon *daemon)
 		err = set_up_loop(site);
 	if (err != 0) {
 		log_write(&site->server.log, LOG_LEVEL_ERROR,
-			  "cannot start: %s", strerror(-err));
+			  "cannot start the threads: %s", strerror(-err));
 		status = EX_OSERR;
 	}
 	if (status == EX_OK)
