@@ -92,11 +92,12 @@ static union function next(enum next which)
 }
 
 /* Judges a call; true if it fails, with errno set. Halves *bytes if told. */
-static bool fails(enum fault_call call, const char *name, size_t *bytes)
+static bool fails_at(unsigned calls, const char *name, off_t offset,
+		     size_t *bytes)
 {
 	int error;
 
-	switch (fault_judge(call, name, &error)) {
+	switch (fault_judge(calls, name, offset, &error)) {
 	case FAULT_PASS:
 		break;
 	case FAULT_FAIL:
@@ -110,8 +111,12 @@ static bool fails(enum fault_call call, const char *name, size_t *bytes)
 	return false;
 }
 
-/* --- open and close --------------------------------------------------------
- */
+static bool fails(enum fault_call call, const char *name)
+{
+	return fails_at(call, name, 0, NULL);
+}
+
+/* --- open and close ---------------------------------------------------- */
 
 static bool takes_mode(int flags)
 {
@@ -129,7 +134,7 @@ int open(const char *path, int flags, ...)
 		mode = va_arg(args, mode_t);
 		va_end(args);
 	}
-	if (fails(FAULT_OPEN, fault_tail(path), NULL))
+	if (fails(FAULT_OPEN, fault_tail(path)))
 		return -1;
 	fd = next(NEXT_OPEN).open(path, flags, mode);
 	if (fd >= 0)
@@ -148,7 +153,7 @@ int openat(int dir, const char *path, int flags, ...)
 		mode = va_arg(args, mode_t);
 		va_end(args);
 	}
-	if (fails(FAULT_OPEN, fault_tail(path), NULL))
+	if (fails(FAULT_OPEN, fault_tail(path)))
 		return -1;
 	fd = next(NEXT_OPENAT).openat(dir, path, flags, mode);
 	if (fd >= 0)
@@ -162,35 +167,57 @@ int close(int fd)
 	return next(NEXT_CLOSE).close(fd);
 }
 
-/* --- read and write --------------------------------------------------------
- */
+/* --- read and write ---------------------------------------------------- */
+
+/* Where the next read or write goes to; 0 in what has no position. */
+static off_t position(int fd)
+{
+	int kept = errno;
+	off_t offset = lseek(fd, 0, SEEK_CUR);
+
+	errno = kept;
+	return offset >= 0 ? offset : 0;
+}
+
+/* What a write is: does it make the file longer? */
+static unsigned write_calls(int fd, off_t offset, size_t bytes)
+{
+	struct stat st;
+
+	if (fault_name(fd)[0] == '\0' || fstat(fd, &st) != 0 ||
+	    offset + (off_t)bytes <= st.st_size)
+		return FAULT_WRITE;
+	return FAULT_WRITE | FAULT_GROW;
+}
 
 ssize_t read(int fd, void *to, size_t bytes)
 {
-	if (fails(FAULT_READ, fault_name(fd), &bytes))
+	if (fault_name(fd)[0] != '\0' &&
+	    fails_at(FAULT_READ, fault_name(fd), position(fd), &bytes))
 		return -1;
 	return next(NEXT_READ).read(fd, to, bytes);
 }
 
 ssize_t pread(int fd, void *to, size_t bytes, off_t offset)
 {
-	if (fails(FAULT_READ, fault_name(fd), &bytes))
+	if (fails_at(FAULT_READ, fault_name(fd), offset, &bytes))
 		return -1;
 	return next(NEXT_PREAD).pread(fd, to, bytes, offset);
 }
 
 ssize_t write(int fd, const void *from, size_t bytes)
 {
-	bool begun = false;
+	off_t offset;
 	ssize_t done;
+	bool begun;
 
 	if (fault_name(fd)[0] == '\0')
 		return next(NEXT_WRITE).write(fd, from, bytes);
-	if (fails(FAULT_WRITE, fault_name(fd), &bytes))
+	offset = position(fd);
+	if (fails_at(write_calls(fd, offset, bytes), fault_name(fd), offset,
+		     &bytes))
 		return -1;
-	if (lseek(fd, 0, SEEK_CUR) >= 0)
-		begun = undo_begin(UNDO_WRITE, fd, lseek(fd, 0, SEEK_CUR),
-				   bytes);
+	begun = undo_begin(UNDO_WRITE, fd, offset, bytes);
 	done = next(NEXT_WRITE).write(fd, from, bytes);
 	undo_end(begun);
 	return done;
@@ -198,10 +225,11 @@ ssize_t write(int fd, const void *from, size_t bytes)
 
 ssize_t pwrite(int fd, const void *from, size_t bytes, off_t offset)
 {
-	bool begun;
 	ssize_t done;
+	bool begun;
 
-	if (fails(FAULT_WRITE, fault_name(fd), &bytes))
+	if (fails_at(write_calls(fd, offset, bytes), fault_name(fd), offset,
+		     &bytes))
 		return -1;
 	begun = undo_begin(UNDO_WRITE, fd, offset, bytes);
 	done = next(NEXT_PWRITE).pwrite(fd, from, bytes, offset);
@@ -212,20 +240,19 @@ ssize_t pwrite(int fd, const void *from, size_t bytes, off_t offset)
 /* Nobody writes a file of the store with it; a socket has no name. */
 ssize_t writev(int fd, const struct iovec *iov, int count)
 {
-	if (fails(FAULT_WRITE, fault_name(fd), NULL))
+	if (fails(FAULT_WRITE, fault_name(fd)))
 		return -1;
 	return next(NEXT_WRITEV).writev(fd, iov, count);
 }
 
-/* --- sync ------------------------------------------------------------------
- */
+/* --- sync -------------------------------------------------------------- */
 
 static int sync_by(enum next which, int fd)
 {
 	uint64_t number;
 	int rc;
 
-	if (fails(FAULT_SYNC, fault_name(fd), NULL))
+	if (fails(FAULT_SYNC, fault_name(fd)))
 		return -1;
 	number = undo_before_sync();
 	rc = next(which).sync(fd);
@@ -244,8 +271,7 @@ int fdatasync(int fd)
 	return sync_by(NEXT_FDATASYNC, fd);
 }
 
-/* --- size and space --------------------------------------------------------
- */
+/* --- size and space ---------------------------------------------------- */
 
 int ftruncate(int fd, off_t size)
 {
@@ -253,7 +279,7 @@ int ftruncate(int fd, off_t size)
 	bool begun;
 	int rc;
 
-	if (fails(FAULT_SIZE, fault_name(fd), NULL))
+	if (fails(FAULT_SIZE, fault_name(fd)))
 		return -1;
 	if (fstat(fd, &st) != 0)
 		return -1;
@@ -266,7 +292,7 @@ int ftruncate(int fd, off_t size)
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
-	if (fails(FAULT_SIZE, fault_name(fd), NULL))
+	if (fails(FAULT_SIZE, fault_name(fd)))
 		return -1;
 	return next(NEXT_FALLOCATE).fallocate(fd, mode, offset, bytes);
 }
@@ -275,7 +301,7 @@ int posix_fallocate(int fd, off_t offset, off_t bytes)
 {
 	int kept = errno, error;
 
-	if (fails(FAULT_SIZE, fault_name(fd), NULL)) {
+	if (fails(FAULT_SIZE, fault_name(fd))) {
 		error = errno;
 		errno = kept;
 		return error;
@@ -285,7 +311,7 @@ int posix_fallocate(int fd, off_t offset, off_t bytes)
 
 int unlink(const char *path)
 {
-	if (fails(FAULT_REMOVE, fault_tail(path), NULL))
+	if (fails(FAULT_REMOVE, fault_tail(path)))
 		return -1;
 	return next(NEXT_UNLINK).unlink(path);
 }
@@ -306,8 +332,7 @@ int statvfs(const char *path, struct statvfs *ret)
 	return 0;
 }
 
-/* --- the same under their other names --------------------------------------
- */
+/* --- the same under their other names ---------------------------------- */
 
 extern __typeof__(open) open64 __attribute__((alias("open")));
 extern __typeof__(openat) openat64 __attribute__((alias("openat")));

@@ -19,6 +19,7 @@
 #define FAULT_MAGIC	 UINT64_C(0x3154434a4e494c46)
 #define FAULT_RULES	 8
 #define FAULT_NAME_BYTES 64
+#define FAULT_PAGE_BYTES 8192
 
 /* What is called; a rule has a set of them. */
 enum fault_call {
@@ -27,7 +28,8 @@ enum fault_call {
 	FAULT_WRITE = 4,
 	FAULT_SYNC = 8,
 	FAULT_SIZE = 16,
-	FAULT_REMOVE = 32
+	FAULT_REMOVE = 32,
+	FAULT_GROW = 64 /* also, if a write makes its file longer */
 };
 
 enum fault_action {
@@ -44,6 +46,8 @@ struct fault_rule {
 	_Atomic uint64_t calls;	 /* set of fault_call */
 	_Atomic uint64_t first;	 /* 1: the next call that matches */
 	_Atomic uint64_t every;	 /* then each so many-th; 0: no more */
+	_Atomic uint64_t times;	 /* acts at most so often; 0: always */
+	_Atomic uint64_t pages;	 /* n: only in every n-th page; 0: anywhere */
 	_Atomic uint64_t value;
 	_Atomic uint64_t seen; /* calls that matched since it was armed */
 	_Atomic uint64_t hits; /* of these, how many it acted on */
@@ -63,10 +67,11 @@ enum fault_verdict { FAULT_PASS, FAULT_FAIL, FAULT_HALF };
 struct fault_control *fault_control(void);
 
 /*
- * Asks the rules about a call on a file. Sleeps or dies if they say so.
+ * Asks the rules about a call (or what else it is, too: a set of fault_call)
+ * on a file, at an offset if it has one. Sleeps or dies if they say so.
  * FAULT_FAIL: *ret_error is the errno. Thread: any. Keeps errno.
  */
-enum fault_verdict fault_judge(enum fault_call call, const char *name,
+enum fault_verdict fault_judge(unsigned calls, const char *name, off_t offset,
 			       int *ret_error);
 
 /* Remembers, forgets and gives (or "") the name of a descriptor's file. */

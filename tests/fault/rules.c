@@ -55,6 +55,9 @@ out_die:
 
 struct fault_control *fault_control(void)
 {
+	/* Too early: a sanitizer begins before libc has its environment. */
+	if (environ == NULL)
+		return NULL;
 	(void)pthread_once(&control_once, map_control);
 	return control;
 }
@@ -89,13 +92,17 @@ const char *fault_name(int fd)
 }
 
 /* Counts the call if the rule is about it; true if it is to be acted on. */
-static bool rule_hits(struct fault_rule *rule, enum fault_call call,
-		      const char *name)
+static bool rule_hits(struct fault_rule *rule, unsigned calls, const char *name,
+		      off_t offset)
 {
+	uint64_t pages = atomic_load(&rule->pages);
+	uint64_t times = atomic_load(&rule->times);
 	uint64_t seen, first, every;
 
 	if (atomic_load(&rule->action) == FAULT_OFF ||
-	    (atomic_load(&rule->calls) & call) == 0 ||
+	    (atomic_load(&rule->calls) & calls) == 0 ||
+	    (pages != 0 &&
+	     (uint64_t)offset / FAULT_PAGE_BYTES % pages != pages - 1) ||
 	    fnmatch(rule->files, name, 0) != 0)
 		return false;
 	seen = atomic_fetch_add(&rule->seen, 1) + 1;
@@ -103,6 +110,8 @@ static bool rule_hits(struct fault_rule *rule, enum fault_call call,
 	every = atomic_load(&rule->every);
 	if (seen != first &&
 	    (every == 0 || seen < first || (seen - first) % every != 0))
+		return false;
+	if (times != 0 && atomic_load(&rule->hits) >= times)
 		return false;
 	atomic_fetch_add(&rule->hits, 1);
 	return true;
@@ -140,7 +149,7 @@ static enum fault_verdict act(enum fault_action action, uint64_t value,
 	return FAULT_PASS;
 }
 
-enum fault_verdict fault_judge(enum fault_call call, const char *name,
+enum fault_verdict fault_judge(unsigned calls, const char *name, off_t offset,
 			       int *ret_error)
 {
 	struct fault_control *found;
@@ -152,7 +161,7 @@ enum fault_verdict fault_judge(enum fault_call call, const char *name,
 	for (size_t i = 0; i < FAULT_RULES && verdict == FAULT_PASS; i++) {
 		struct fault_rule *rule = &found->rules[i];
 
-		if (rule_hits(rule, call, name))
+		if (rule_hits(rule, calls, name, offset))
 			verdict = act(atomic_load(&rule->action),
 				      atomic_load(&rule->value), ret_error);
 	}

@@ -22,7 +22,8 @@ from pathlib import Path
 
 from harness.server import find_program
 
-OPEN, READ, WRITE, SYNC, SIZE, REMOVE = 1, 2, 4, 8, 16, 32
+# GROW: a write that makes its file longer.
+OPEN, READ, WRITE, SYNC, SIZE, REMOVE, GROW = 1, 2, 4, 8, 16, 32, 64
 ANY_CALL = 63
 LOGS, DATA, ANY_FILE = "data/log.*", "data/data.db", "data/*"
 
@@ -33,7 +34,8 @@ _NAME_BYTES = 64
 
 class _Rule(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in (
-        "action", "calls", "first", "every", "value", "seen", "hits")] + [
+        "action", "calls", "first", "every", "times", "pages", "value", "seen",
+        "hits")] + [
             ("files", ctypes.c_char * _NAME_BYTES)]
 
     def off(self):
@@ -88,10 +90,12 @@ class Faults:
             rule.off()
         self.free_bytes = TRUTH
 
-    def _arm(self, action, calls, files, value, first, every):
+    def _arm(self, action, calls, files, value, first, every, *,
+             times=0, pages=0):
         rule = next(each for each in self._control.rules if not each.action)
         rule.calls, rule.files = calls, files.encode()
         rule.first, rule.every, rule.value = first, every, value
+        rule.times, rule.pages = times, pages
         rule.seen = rule.hits = 0
         rule.action = _ACTIONS[action]
         return rule
@@ -100,10 +104,18 @@ class Faults:
         """Counts such calls in .seen."""
         return self._arm("count", calls, files, 0, 0, 0)
 
-    def fail(self, calls, files, error=errno.EIO, first=1, every=0):
-        """The first-th call from now on fails, then each every-th after it;
-        every=0: only that one."""
-        return self._arm("fail", calls, files, error, first, every)
+    def fail(self, calls, files, error=errno.EIO, first=1, every=0, times=0):
+        """The first-th call from now on fails, then each every-th after it,
+        no more than so many times; every=0: only that one; times=0: always."""
+        return self._arm("fail", calls, files, error, first, every,
+                         times=times)
+
+    def spoil(self, calls, files, pages, error=errno.EIO):
+        """One in so many pages cannot be read or written any more.
+
+        Berkeley DB tries a hundred times: what fails once is no failure.
+        """
+        return self._arm("fail", calls, files, error, 1, 1, pages=pages)
 
     def delay(self, calls, files, ms, first=1, every=1):
         return self._arm("delay", calls, files, ms, first, every)

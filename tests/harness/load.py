@@ -343,17 +343,25 @@ class Load:
     def acks(self):
         return sum(writer.acks for writer in self.writers)
 
-    def wait_for_acks(self, more):
-        """Waits until so many more changes were acknowledged."""
-        goal = self.acks() + more
+    def refusals(self):
+        return sum(writer.refused for writer in self.writers)
+
+    def _wait_for_more(self, number, more, what):
+        goal = number() + more
 
         def reached():
             self._raise_failures()
             assert any(thread.is_alive() for thread in self.threads), \
                 f"the server left: {self.server.stderr()}"
-            return self.acks() >= goal
-        wait_until(reached, f"{more} acknowledged changes (seed {self.seed})",
-                   deadline_s=60)
+            return number() >= goal
+        wait_until(reached, f"{more} {what} (seed {self.seed})", deadline_s=60)
+
+    def wait_for_acks(self, more):
+        """Waits until so many more changes were acknowledged."""
+        self._wait_for_more(self.acks, more, "acknowledged changes")
+
+    def wait_for_refusals(self, more):
+        self._wait_for_more(self.refusals, more, "refused changes")
 
     def stop(self):
         """Ends the threads, which finish what they are at if they can."""
@@ -373,12 +381,15 @@ class Load:
 
     # ---- after the crash ------------------------------------------------
 
-    def check(self):
-        """Compares everything with what the (restarted) server has."""
+    def check(self, others=0):
+        """Compares everything with what the (restarted) server has.
+
+        others: how many items there are that are not the writers'.
+        """
         try:
             with self.server.connect() as talk:
                 self._check_writers(talk)
-                self._check_counters(talk)
+                self._check_counters(talk, others)
         except AssertionError as failure:
             raise AssertionError(f"seed {self.seed}, round {self.round}: "
                                  f"{failure}") from failure
@@ -390,7 +401,7 @@ class Load:
                     for reader in self.readers for key in writer.keys]
             writer.check(stored, max(seen, default=0))
 
-    def _check_counters(self, talk):
+    def _check_counters(self, talk, others):
         shared = int(talk.get(SHARED))
         assert max(w.shared_high for w in self.writers) <= shared \
             <= sum(w.shared_sent for w in self.writers), shared
@@ -399,10 +410,12 @@ class Load:
             values.update((key, value) for key, value
                           in writer.acknowledged.items() if value is not None)
         stats = talk.stats()
-        assert int(stats["curr_items"]) == len(values), \
-            f"curr_items {stats['curr_items']}, there are {len(values)}"
+        there = len(values) + others
+        assert int(stats["curr_items"]) == there, \
+            f"curr_items {stats['curr_items']}, there are {there}"
         cas = max((id for reader in self.readers
                    for id in reader.cas.values()), default=0)
         talk.set(b"after", b"1")
         assert talk.cas_id(b"after") > cas, f"cas id {cas} was seen before"
         talk.ask(b"delete after\r\n", b"DELETED\r\n")
+        self.readers = []  # what they saw is checked, and was long ago
