@@ -28,6 +28,8 @@
 /* A get line of this length still works: some 300,000 keys. */
 #define GET_LINE_MAX   (8 * 1024 * 1024)
 #define LINE_MAX_BYTES 2048
+/* Longer than the workers give their clients to take their answers. */
+#define STOP_SECONDS INT64_C(5)
 
 /* What main needs for its loop and for taking things down. */
 struct site {
@@ -86,8 +88,7 @@ static void on_fatal(void *arg, const char *text)
 {
 	struct server *server = arg;
 
-	log_write(&server->log, LOG_LEVEL_ERROR,
-		  "stopping: %s; restart to recover", text);
+	log_write(&server->log, LOG_LEVEL_ERROR, "stopping: %s", text);
 	server_request(server, SERVER_FATAL);
 }
 
@@ -330,17 +331,49 @@ static int start_workers(struct server *server)
 	return 0;
 }
 
-static void stop_workers(struct server *server)
+/*
+ * Gives the workers their time. A store that failed, or has a full disk and no
+ * room for what is in flight, never lets them finish: false then.
+ */
+static bool wait_for_workers(struct server *server)
+{
+	const struct timespec pause = {.tv_nsec = 2000000};
+	int64_t until = clock_monotonic_us() + STOP_SECONDS * 1000000;
+	unsigned i = 0;
+
+	while (i < server->worker_count) {
+		if (worker_finished(server->workers[i])) {
+			i++;
+			continue;
+		}
+		if (atomic_load(&server->requests) & SERVER_FATAL)
+			return false;
+		if (clock_monotonic_us() >= until) {
+			log_write(&server->log, LOG_LEVEL_ERROR,
+				  "stopping: writes in flight cannot be "
+				  "finished and are not acknowledged");
+			return false;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* Returns false, and leaves all as it is, if they cannot finish. */
+static bool stop_workers(struct server *server)
 {
 	unsigned i;
 
 	for (i = 0; i < server->worker_count; i++)
 		worker_stop(server->workers[i]);
+	if (!wait_for_workers(server))
+		return false;
 	for (i = 0; i < server->worker_count; i++)
 		worker_join(server->workers[i]);
 	for (i = 0; i < server->worker_count; i++)
 		worker_free(server->workers[i]);
 	free(server->workers);
+	return true;
 }
 
 /* --- running ------------------------------------------------------------ */
@@ -431,8 +464,10 @@ static int serve(struct site *site, struct daemon *daemon)
 		return EX_IOERR;
 	(void)daemon_notify("STOPPING=1");
 	take_down_loop(site);
-	stop_workers(&site->server);
-	return status;
+	if (stop_workers(&site->server))
+		return status;
+	site->fatal = true;
+	return EX_IOERR;
 }
 
 static int run_site(struct site *site, struct daemon *daemon)

@@ -237,6 +237,7 @@ static void *worker_main(void *arg)
 		worker_send(worker);
 		worker_unpark(worker);
 	}
+	atomic_store(&worker->finished, true);
 	return NULL;
 }
 
@@ -325,6 +326,11 @@ void worker_stop(struct worker *worker)
 {
 	atomic_store(&worker->stopping, true);
 	worker_wake(worker);
+}
+
+bool worker_finished(const struct worker *worker)
+{
+	return atomic_load(&worker->finished);
 }
 
 void worker_join(struct worker *worker)

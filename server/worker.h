@@ -50,7 +50,8 @@ struct worker {
 
 	pthread_mutex_t inbox_lock; /* protects inbox */
 	struct arrival_list inbox;
-	atomic_bool stopping;
+	atomic_bool stopping; /* set by main */
+	atomic_bool finished; /* set by the worker: the thread ends */
 
 	struct store_reader *reader;
 	struct store_client *client;
@@ -83,6 +84,9 @@ int worker_start(struct server *server, unsigned index,
  * and answered; connections closed. Thread: any. Never blocks.
  */
 void worker_stop(struct worker *worker);
+
+/* True when the thread is about to end. Thread: any. Never blocks. */
+bool worker_finished(const struct worker *worker);
 
 /* Waits for the thread to end. Thread: main. Blocks: on that. */
 void worker_join(struct worker *worker);
