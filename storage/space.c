@@ -13,6 +13,7 @@
 
 #define BALLAST_FILE  "ballast"
 #define BALLAST_EXTRA (UINT64_C(1) << 20)
+#define GONE_BYTES    (UINT64_C(1) << 20)
 
 static uint64_t free_bytes(const char *dir)
 {
@@ -22,6 +23,12 @@ static uint64_t free_bytes(const char *dir)
 	if (statvfs(dir, &fs) != 0)
 		return UINT64_MAX;
 	return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+bool space_is_gone(const struct home *home)
+{
+	return free_bytes(home->dir) < GONE_BYTES ||
+	       free_bytes(home->log_dir) < GONE_BYTES;
 }
 
 static uint64_t minus(uint64_t from, uint64_t bytes)
@@ -163,11 +170,9 @@ enum space_level space_check(struct space *space, const struct space_use *use)
 		return SPACE_PLENTY;
 	data = data_bytes(use->data);
 	left = least_left(space, data);
-	if (minus(left, use->needed) >= space->reserve_bytes) {
-		space->full_at = 0;
-		return SPACE_PLENTY;
-	}
 	inside = fits_inside(space, use, data);
+	if (minus(left, use->needed) >= space->reserve_bytes)
+		return SPACE_PLENTY;
 	if (left < space->reserve_bytes / 4)
 		return SPACE_EXHAUSTED;
 	return inside && left >= space->reserve_bytes / 2 ? SPACE_PLENTY

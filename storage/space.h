@@ -42,7 +42,7 @@ struct space {
 	/* the writer's */
 	bool low;	     /* as last said */
 	uint64_t data_bytes; /* of the data file when last looked at */
-	uint64_t full_at;    /* item bytes when it grew last; 0: not low */
+	uint64_t full_at;    /* item bytes when it grew last */
 	pthread_mutex_t lock;
 	bool ballast; /* is there */
 };
@@ -50,6 +50,9 @@ struct space {
 /* Returns 0 or -ENOMEM. Makes the ballast if there is room. */
 int space_init(struct space *space, struct env *env, const struct home *home);
 void space_done(struct space *space);
+
+/* True if there is no room even for what recovery has to write. */
+bool space_is_gone(const struct home *home);
 
 /* What the writer knows about the space it uses and will use. */
 struct space_use {

@@ -111,6 +111,12 @@ static int open_environment(struct store *store, struct store_refused *refused)
 			return rc;
 	}
 	rc = env_open(&store->env, &store->config, &store->home, refused);
+	/* Berkeley DB says no more than that recovery failed. */
+	if (rc != 0 && space_is_gone(&store->home))
+		return refuse(refused, STORE_REFUSED_SYSTEM, ENOSPC,
+			      "%s: the disk is full and recovery needs some "
+			      "room; make some and start again",
+			      store->home.dir);
 	if (rc != 0)
 		return rc;
 	store->env.on_failed = clients_release;
