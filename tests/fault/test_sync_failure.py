@@ -6,12 +6,14 @@ the next start recovers everything that was acknowledged.
 """
 import errno
 import random
+import signal
 
 import pytest
 
 from harness.faults import DATA, LOGS, SYNC, WRITE
 from harness.life import Said
 from harness.load import Gone, Load, connect
+from harness.wait import wait_until
 
 IO_ERROR = 74
 # No checkpoint by time: the only syncs are those of the writes.
@@ -22,7 +24,7 @@ def ends_with_io_error(server, said):
     assert server.wait() == IO_ERROR, server.stderr()
     lines = said.lines()
     assert len(lines) < 20, lines
-    assert sum("stopping" in line for line in lines) == 1, lines
+    assert sum("error: stopping" in line for line in lines) == 1, lines
 
 
 @pytest.mark.parametrize("nth", [1, 2, 9])
@@ -72,6 +74,25 @@ def test_u39_failure_under_load(new_server, faults, calls, files, error):
     faults.clear()
     server.start()
     load.check()
+
+
+def test_u39_sync_fails_while_the_server_stops(new_server, faults):
+    server = new_server(*OPTIONS, env=faults.env)
+    said = Said(server)
+    with connect(server.addresses[0]) as talk:
+        talk.set(b"k", b"1")
+        slow = faults.delay(SYNC, LOGS, ms=500, every=0)
+        faults.fail(SYNC, LOGS, errno.EIO)
+        talk.send(b"set k 0 0 1\r\n2\r\n")
+        wait_until(lambda: slow.hits, "the sync")
+        server.signal(signal.SIGTERM)
+        with pytest.raises(Gone):
+            talk.line()
+    ends_with_io_error(server, said)
+    faults.clear()
+    server.start()
+    with server.connect() as talk:
+        assert talk.get(b"k") in (b"1", b"2")
 
 
 def test_interrupted_calls_are_no_failure(new_server, faults):
