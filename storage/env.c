@@ -315,7 +315,6 @@ int env_open(struct env *env, const struct store_config *config,
 		error = env_refuse(env, error, home->dir, refused);
 		goto out_close;
 	}
-	env->opening = false;
 	return 0;
 
 out_close:
