@@ -213,6 +213,7 @@ def interrupt_recovery(new_server, faults, items, times):
     faults.clear()
 
     server.home = home
+    died = 0
     for _ in range(times):
         faults.kill(ANY_CALL, ANY_FILE, first=rng.randrange(1, total * 9 // 10))
         status = try_start(server)
@@ -220,6 +221,8 @@ def interrupt_recovery(new_server, faults, items, times):
         assert status in (-9, None), server.stderr()
         if status is None:  # there was less left to do
             server.kill9()
+        died += status == -9
+    assert died > times // 2
     server.start()
     assert contents(server) == wanted
 
