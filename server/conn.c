@@ -11,17 +11,22 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "server/exec.h"
 #include "server/shared.h"
 
-/* Unsent bytes above which a connection does not start further commands. */
-#define CONN_OUTPUT_HIGH (1024 * 1024)
-/* Writes in flight: of a connection, and bytes of all of one worker. */
+/* Memory of answers above which a connection starts no further command. */
+#define CONN_HELD_MAX (4 * 1024 * 1024)
+/* In flight: writes and gat keys of a connection, bytes of a worker's. */
 #define CONN_OPS_MAX	 1024
+#define CONN_GATS_MAX	 16
 #define WORKER_BYTES_MAX (64 * 1024 * 1024)
+/* What is dropped in one go while lingering. */
+#define LINGER_BYTES 16384
 
 void conn_set_step(struct conn *conn, enum conn_step step)
 {
@@ -35,7 +40,8 @@ void conn_set_step(struct conn *conn, enum conn_step step)
 				 1u << CONN_CLOSED,
 		[CONN_STREAM] = 1u << CONN_COMMAND | 1u << CONN_CLOSING |
 				1u << CONN_CLOSED,
-		[CONN_CLOSING] = 1u << CONN_CLOSED,
+		[CONN_CLOSING] = 1u << CONN_LINGERING | 1u << CONN_CLOSED,
+		[CONN_LINGERING] = 1u << CONN_CLOSED,
 		[CONN_CLOSED] = 0,
 	};
 
@@ -51,12 +57,11 @@ static void conn_want_input(struct conn *conn, bool want)
 {
 	if (conn->reading == want)
 		return;
-	/* Adding an event without a time limit to a live base cannot fail. */
-	if (want)
-		(void)event_add(conn->read_event, NULL);
-	else
-		(void)event_del(conn->read_event);
 	conn->reading = want;
+	if (!want)
+		(void)event_del(conn->read_event);
+	else if (event_add(conn->read_event, NULL) != 0)
+		conn_shut(conn); /* we would never hear from it again */
 }
 
 static void conn_make_runnable(struct conn *conn)
@@ -103,7 +108,11 @@ static void conn_leave_lists(struct conn *conn)
 
 bool conn_can_go_on(struct conn *conn, unsigned needs)
 {
-	if (conn->out.bytes > CONN_OUTPUT_HIGH)
+	if (conn->out.held > CONN_HELD_MAX)
+		return false;
+	if ((needs & CONN_NEEDS_FOUND) && conn->gats >= CONN_GATS_MAX)
+		return false;
+	if ((needs & CONN_NEEDS_DONE) && conn->in_flight > 0)
 		return false;
 	if ((needs & CONN_NEEDS_ROOM) &&
 	    (conn->in_flight >= CONN_OPS_MAX ||
@@ -141,8 +150,10 @@ static enum conn_next conn_refuse(struct conn *conn)
 	}
 	if (exec_refused(conn, &conn->parsed) == CONN_DROP)
 		return CONN_DROP;
-	if (conn->parsed.close)
+	if (conn->parsed.close) {
+		conn->linger = true;
 		conn_shut(conn);
+	}
 	return CONN_AGAIN;
 }
 
@@ -152,6 +163,9 @@ static enum conn_next step_command(struct conn *conn)
 
 	if (input_bytes(in) == 0)
 		return CONN_INPUT;
+	conn->needs = 0;
+	if (!conn_can_go_on(conn, 0))
+		return CONN_PARK;
 	switch (proto_classic_parse(input_data(in), input_bytes(in),
 				    in->scanned, &conn->worker->server->limits,
 				    &conn->parsed)) {
@@ -243,6 +257,7 @@ static void conn_settle(struct conn *conn, enum conn_next next)
 			break;
 		}
 		input_trim(&conn->in, &conn->worker->pool);
+		conn->progress = conn->worker->tick;
 		conn_want_input(conn, true);
 		break;
 	case CONN_PARK:
@@ -308,6 +323,15 @@ static ssize_t conn_read(struct conn *conn)
 	return got;
 }
 
+static void conn_drop_input(struct conn *conn)
+{
+	char dropped[LINGER_BYTES];
+	ssize_t got = read(conn->fd, dropped, sizeof(dropped));
+
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+		conn_close(conn);
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *conn = arg;
@@ -316,6 +340,10 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	assert(conn->magic == CONN_MAGIC);
+	if (conn->step == CONN_LINGERING) {
+		conn_drop_input(conn);
+		return;
+	}
 	if (conn->in_runnable || conn->in_parked) {
 		/* Busy with what it has: look again when it asks for more. */
 		conn_want_input(conn, false);
@@ -332,7 +360,6 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		conn_want_input(conn, false);
 	}
 	COUNT_N(conn->worker, bytes_read, (uint64_t)got);
-	conn->progress = conn->worker->now_seconds;
 	conn_run(conn);
 }
 
@@ -341,6 +368,36 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	conn_mark_dirty(arg);
+}
+
+/*
+ * All answers have left a closing connection. Closing a socket with unread
+ * input resets it, and the peer may lose answers it has not read yet.
+ */
+static void conn_end(struct conn *conn)
+{
+	int unread = 0;
+
+	(void)ioctl(conn->fd, FIONREAD, &unread);
+	if (conn->eof || conn->worker->draining ||
+	    (unread == 0 && !conn->linger)) {
+		conn_close(conn);
+		return;
+	}
+	(void)shutdown(conn->fd, SHUT_WR);
+	conn_leave_lists(conn);
+	conn_set_step(conn, CONN_LINGERING);
+	conn->progress = conn->worker->tick;
+	conn_want_input(conn, true);
+}
+
+static void conn_wait_writable(struct conn *conn)
+{
+	if (!conn->blocked)
+		conn->progress = conn->worker->tick;
+	conn->blocked = true;
+	if (event_add(conn->write_event, NULL) != 0)
+		conn_close(conn);
 }
 
 void conn_send(struct conn *conn)
@@ -352,11 +409,13 @@ void conn_send(struct conn *conn)
 	state = output_send(&conn->out, conn->fd, worker->client, &sent);
 	COUNT_N(worker, bytes_written, sent);
 	if (sent > 0)
-		conn->progress = worker->now_seconds;
+		conn->progress = worker->tick;
+	if (state != OUTPUT_BLOCKED)
+		conn->blocked = false;
 	switch (state) {
 	case OUTPUT_EMPTY:
 		if (conn->step == CONN_CLOSING)
-			conn_close(conn);
+			conn_end(conn);
 		break;
 	case OUTPUT_PENDING:
 		break;
@@ -366,7 +425,7 @@ void conn_send(struct conn *conn)
 		conn->in_hidden = true;
 		break;
 	case OUTPUT_BLOCKED:
-		(void)event_add(conn->write_event, NULL);
+		conn_wait_writable(conn);
 		break;
 	case OUTPUT_BROKEN:
 		conn_close(conn);
@@ -396,7 +455,7 @@ void conn_new(struct worker *worker, int fd, int listen_fd)
 	conn->fd = fd;
 	conn->listen_fd = listen_fd;
 	conn->worker = worker;
-	conn->progress = worker->now_seconds;
+	conn->progress = worker->tick;
 	atomic_init(&conn->state, CONN_COMMAND);
 	atomic_init(&conn->last_command, worker->now_seconds);
 	output_init(&conn->out, &worker->pool);

@@ -7,7 +7,9 @@
  *   COMMAND --> VALUE --> COMMAND      a store command reads its block
  *           --> SWALLOW --> COMMAND    a refused block is skipped
  *           --> STREAM --> COMMAND     a long answer goes on over turns
- *           --> CLOSING                answers leave, then it closes
+ *           --> CLOSING                answers leave, then it closes, or
+ *               --> LINGERING          drops what still comes until the peer
+ *                                      closes: so that answers are not lost
  *
  * Thread: the owner worker; `state` and `last_command` are read by any.
  */
@@ -36,6 +38,7 @@ enum conn_step {
 	CONN_SWALLOW,
 	CONN_STREAM,
 	CONN_CLOSING,
+	CONN_LINGERING,
 	CONN_CLOSED
 };
 
@@ -51,7 +54,9 @@ enum conn_next {
 /* What a command needs before it may start. */
 enum conn_needs {
 	CONN_NEEDS_APPLIED = 1, /* own earlier writes visible to reads */
-	CONN_NEEDS_ROOM = 2	/* room for one more write in flight */
+	CONN_NEEDS_ROOM = 2,	/* room for one more write in flight */
+	CONN_NEEDS_FOUND = 4,	/* room for a value that a write finds */
+	CONN_NEEDS_DONE = 8	/* own earlier writes answered and counted */
 };
 
 /* Produces more of a long answer. Returns AGAIN when done, or YIELD, PARK. */
@@ -63,7 +68,10 @@ struct conn {
 	int listen_fd;
 	struct worker *worker;
 	struct event *read_event, *write_event;
-	bool reading, eof;
+	bool reading; /* the read event is on */
+	bool blocked; /* the socket takes no more */
+	bool eof;     /* the peer sends no more */
+	bool linger;  /* more may come after we have closed */
 	enum conn_step step;
 	struct input in;
 	struct output out;
@@ -77,12 +85,14 @@ struct conn {
 	uint64_t stream_left;	    /* STREAM: items still to show */
 	size_t stream_bytes;	    /* STREAM: bytes shown */
 
+	unsigned gats;		       /* keys of a gat in flight */
 	unsigned gat_list, gat_failed; /* number of the gat: last, last bad */
 
 	unsigned in_flight;	  /* writes not yet answered */
 	struct store_op *last_op; /* the newest of them, NULL if none */
 	unsigned needs;		  /* of the command under way */
-	int64_t progress;	  /* seconds: last time bytes moved */
+	int64_t progress;	  /* monotonic seconds: bytes moved, or it
+				     began to wait for the peer */
 
 	bool in_runnable, in_parked, in_dirty, in_hidden;
 	TAILQ_ENTRY(conn)

@@ -12,7 +12,7 @@ struct exec_entry {
 
 static const struct exec_entry table[PROTO_VERB_COUNT] = {
 	[PROTO_GET] = {exec_get, CONN_NEEDS_APPLIED},
-	[PROTO_GAT] = {exec_gat, CONN_NEEDS_ROOM},
+	[PROTO_GAT] = {exec_gat, CONN_NEEDS_ROOM | CONN_NEEDS_FOUND},
 	[PROTO_SET] = {exec_store, CONN_NEEDS_ROOM},
 	[PROTO_ADD] = {exec_store, CONN_NEEDS_ROOM},
 	[PROTO_REPLACE] = {exec_store, CONN_NEEDS_ROOM},
@@ -24,7 +24,7 @@ static const struct exec_entry table[PROTO_VERB_COUNT] = {
 	[PROTO_TOUCH] = {exec_touch, CONN_NEEDS_ROOM},
 	[PROTO_DELETE] = {exec_delete, CONN_NEEDS_ROOM},
 	[PROTO_FLUSH_ALL] = {exec_flush, CONN_NEEDS_ROOM},
-	[PROTO_STATS] = {exec_stats, CONN_NEEDS_APPLIED},
+	[PROTO_STATS] = {exec_stats, CONN_NEEDS_DONE},
 	[PROTO_VERSION] = {exec_version, 0},
 	[PROTO_VERBOSITY] = {exec_verbosity, 0},
 	[PROTO_CACHE_MEMLIMIT] = {exec_memlimit, 0},

@@ -15,7 +15,7 @@
 #define GET_KEYS_A_TURN 64
 /* Room asked of a block: the head, and a value of a usual size. */
 #define GET_ROOM	(PROTO_VALUE_HEAD_MAX + STORE_RECORD_HEAD_MAX + 2 + 512)
-#define GET_ROOM_BIGGER (POOL_BLOCK_BYTES / 2)
+#define GET_ROOM_BIGGER OUTPUT_ROOM_MAX
 
 static const char crlf[] = {'\r', '\n'};
 

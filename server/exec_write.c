@@ -14,16 +14,18 @@
 
 /* Seconds up to which a client's time is relative. */
 #define RELATIVE_MAX (60 * 60 * 24 * 30)
+/* Flushes are logged, but not more often than this. */
+#define FLUSH_LOG_MS 1000
 /* An expiry that has passed: the item is dead when it arrives. */
 #define EXPIRY_DEAD 1
 
 struct pending {
 	struct conn *conn;
-	struct reply reply;
+	struct op_reply answer;
 	enum proto_verb verb;
 	bool quiet, want_cas;
 	/* gat: one op a key; what follows the value, and END after the last */
-	struct reply rest;
+	struct op_reply rest;
 	bool is_last;
 	unsigned list;
 };
@@ -63,11 +65,15 @@ static void op_submit(struct conn *conn, struct store_op *op)
 {
 	struct pending *pending = op->user;
 
+	size_t held = sizeof(*op) + sizeof(*pending) + op->key_bytes +
+		      op->value_bytes;
+
 	if (!pending->quiet && pending->verb == PROTO_GAT) {
-		output_expect(&conn->out, &pending->reply, NULL);
-		output_expect(&conn->out, &pending->rest, op);
+		output_expect(&conn->out, &pending->answer.reply, NULL, 0);
+		output_expect(&conn->out, &pending->rest.reply, op, held);
+		conn->gats++;
 	} else if (!pending->quiet) {
-		output_expect(&conn->out, &pending->reply, op);
+		output_expect(&conn->out, &pending->answer.reply, op, held);
 	}
 	conn->in_flight++;
 	conn->last_op = op;
@@ -231,6 +237,7 @@ enum conn_next exec_flush(struct conn *conn, const struct proto_request *req)
 {
 	struct server *server = conn->worker->server;
 	struct store_op *op;
+	uint64_t held_back;
 
 	COUNT(conn->worker, cmd_flush);
 	if (!server->options->flush_enabled)
@@ -240,8 +247,12 @@ enum conn_next exec_flush(struct conn *conn, const struct proto_request *req)
 	if (op == NULL)
 		return no_memory(conn, req);
 	op->expiry = req->exptime <= 0 ? 0 : expiry_of(req->exptime);
-	log_write(&server->log, LOG_LEVEL_INFO, "flush_all %lld from %s",
-		  (long long)req->exptime, conn->addr);
+	if (log_pace(&server->flush_pace, FLUSH_LOG_MS, &held_back))
+		log_write(&server->log, LOG_LEVEL_INFO,
+			  "flush_all %lld from %s (%llu more since the last "
+			  "such line)",
+			  (long long)req->exptime, conn->addr,
+			  (unsigned long long)held_back);
 	op_submit(conn, op);
 	return CONN_AGAIN;
 }
@@ -348,8 +359,8 @@ static void fill_value(struct conn *conn, struct store_op *op,
 				    cas_enabled ? op->found.cas : 0);
 	start = op->found.value - bytes;
 	memcpy(start, head, bytes);
-	output_fill(&conn->out, &pending->reply, start,
-		    bytes + op->found.value_bytes);
+	output_fill(&conn->out, &pending->answer.reply, start,
+		    bytes + op->found.value_bytes, 0);
 }
 
 /*
@@ -362,23 +373,28 @@ static void fill_gat(struct conn *conn, struct store_op *op,
 	struct proto_slice line = proto_classic_line(PROTO_GAT, code);
 	struct proto_slice rest = proto_classic_line(PROTO_GAT, PROTO_END);
 	bool is_over = conn->gat_failed == pending->list;
+	char *text = pending->rest.text;
 
+	conn->gats--;
 	if (!pending->is_last || is_over)
 		rest.len = 0;
 	if (code == PROTO_DONE && !is_over) {
 		fill_value(conn, op, pending);
-		memcpy(pending->rest.small, "\r\n", 2);
-		memcpy(pending->rest.small + 2, rest.data, rest.len);
-		rest.data = pending->rest.small;
+		memcpy(text, "\r\n", 2);
+		memcpy(text + 2, rest.data, rest.len);
+		rest.data = text;
 		rest.len += 2;
 	} else if (code == PROTO_DONE || code == PROTO_NOT_FOUND || is_over) {
-		output_fill(&conn->out, &pending->reply, line.data, 0);
+		output_fill(&conn->out, &pending->answer.reply, line.data, 0,
+			    0);
 	} else {
-		output_fill(&conn->out, &pending->reply, line.data, line.len);
+		output_fill(&conn->out, &pending->answer.reply, line.data,
+			    line.len, 0);
 		conn->gat_failed = pending->list;
 		rest.len = 0;
 	}
-	output_fill(&conn->out, &pending->rest, rest.data, rest.len);
+	output_fill(&conn->out, &pending->rest.reply, rest.data, rest.len,
+		    op->found.value_bytes);
 }
 
 static void fill_answer(struct conn *conn, struct store_op *op,
@@ -388,11 +404,11 @@ static void fill_answer(struct conn *conn, struct store_op *op,
 
 	if (code == PROTO_DONE &&
 	    (op->kind == STORE_INCR || op->kind == STORE_DECR)) {
-		line.data = pending->reply.small;
+		line.data = pending->answer.text;
 		line.len =
-			proto_classic_number(pending->reply.small, op->number);
+			proto_classic_number(pending->answer.text, op->number);
 	}
-	output_fill(&conn->out, &pending->reply, line.data, line.len);
+	output_fill(&conn->out, &pending->answer.reply, line.data, line.len, 0);
 }
 
 void exec_finish(struct store_op *op)

@@ -37,6 +37,7 @@ struct listeners {
 	struct listener *list;
 	size_t count;
 	unsigned next_worker;
+	struct stat unix_stat;	    /* of our UNIX socket's file */
 	struct event *resume_event; /* looks for a free place while paused */
 	int64_t paused_us;
 };
@@ -99,16 +100,48 @@ static bool is_loopback(const struct sockaddr *addr)
 	return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
 }
 
-/* One -l: a name may stand for several addresses; all are taken. */
+static void warn_if_public(struct server *server, const struct sockaddr *addr,
+			   const char *host, const char *port)
+{
+	if (is_loopback(addr))
+		return;
+	log_write(&server->log, LOG_LEVEL_WARNING,
+		  "%s:%s is open to other machines, and anybody who reaches it "
+		  "may read and write",
+		  host, port);
+}
+
+/* Binds every address that a name stands for and this machine has. */
+static int open_found(struct listeners *all, const struct addrinfo *found,
+		      const char *host, const char *port)
+{
+	const struct addrinfo *info;
+	size_t before = all->count;
+	int err = 0, fd = -1;
+
+	for (info = found; info != NULL; info = info->ai_next) {
+		err = bind_tcp(info, &fd);
+		/* A machine without IPv6 still serves its other addresses. */
+		if (err == -EAFNOSUPPORT || err == -EADDRNOTAVAIL)
+			continue;
+		if (err == 0)
+			err = listeners_add(all, fd, true);
+		if (err != 0)
+			return err;
+		warn_if_public(all->server, info->ai_addr, host, port);
+	}
+	return all->count > before ? 0 : err;
+}
+
 static int open_tcp(struct listeners *all, const struct options_listen *listen,
 		    char *text, size_t text_bytes)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
 				 .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-	struct addrinfo *found, *info;
+	struct addrinfo *found;
 	const char *host = listen->host != NULL ? listen->host : "*";
 	char port[8];
-	int err, fd = -1;
+	int err;
 
 	snprintf(port, sizeof(port), "%u", listen->port);
 	err = getaddrinfo(listen->host, port, &hints, &found);
@@ -117,19 +150,7 @@ static int open_tcp(struct listeners *all, const struct options_listen *listen,
 			 gai_strerror(err));
 		return -EADDRNOTAVAIL;
 	}
-	for (info = found; info != NULL && err == 0; info = info->ai_next) {
-		err = bind_tcp(info, &fd);
-		/* Machines without IPv6 still serve "every address". */
-		if (err == -EAFNOSUPPORT && info->ai_next != NULL)
-			err = 0;
-		else if (err == 0)
-			err = listeners_add(all, fd, true);
-		if (err == 0 && !is_loopback(info->ai_addr))
-			log_write(&all->server->log, LOG_LEVEL_WARNING,
-				  "%s:%s is open to other machines, and "
-				  "anybody who reaches it may read and write",
-				  host, port);
-	}
+	err = open_found(all, found, host, port);
 	freeaddrinfo(found);
 	if (err != 0)
 		snprintf(text, text_bytes, "cannot listen on %s:%s: %s", host,
@@ -137,16 +158,33 @@ static int open_tcp(struct listeners *all, const struct options_listen *listen,
 	return err;
 }
 
+/* True if somebody answers at a UNIX socket. */
+static bool is_alive(const struct sockaddr_un *addr)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool alive;
+
+	if (fd < 0)
+		return true;
+	alive = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ==
+			0 ||
+		errno != ECONNREFUSED;
+	close(fd);
+	return alive;
+}
+
 /* Removes a socket left by a process that is gone; never anything else. */
-static int remove_stale(const char *path)
+static int remove_stale(const struct sockaddr_un *addr)
 {
 	struct stat st;
 
-	if (lstat(path, &st) != 0)
+	if (lstat(addr->sun_path, &st) != 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return -EEXIST;
-	return unlink(path) == 0 ? 0 : -errno;
+	if (is_alive(addr))
+		return -EADDRINUSE;
+	return unlink(addr->sun_path) == 0 ? 0 : -errno;
 }
 
 static int bind_unix(const char *path, uint32_t mask, int *ret_fd)
@@ -158,7 +196,7 @@ static int bind_unix(const char *path, uint32_t mask, int *ret_fd)
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(addr.sun_path, path, strlen(path));
-	err = remove_stale(path);
+	err = remove_stale(&addr);
 	if (err != 0)
 		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -179,11 +217,13 @@ static int bind_unix(const char *path, uint32_t mask, int *ret_fd)
 static int open_unix(struct listeners *all, char *text, size_t text_bytes)
 {
 	const char *path = all->server->options->unix_socket;
-	int fd, err;
+	int fd = -1, err;
 
 	err = bind_unix(path, all->server->options->unix_mask, &fd);
 	if (err == 0)
 		err = listeners_add(all, fd, false);
+	if (err == 0)
+		err = lstat(path, &all->unix_stat) == 0 ? 0 : -errno;
 	if (err != 0)
 		snprintf(text, text_bytes, "cannot listen on %s: %s", path,
 			 err == -EEXIST ? "something else has this name"
@@ -206,8 +246,6 @@ int listeners_open(struct server *server, struct listeners **ret, char *text,
 	all->server = server;
 	for (i = 0; i < options->listen_count && err == 0; i++)
 		err = open_tcp(all, &options->listen[i], text, text_bytes);
-	if (err == 0 && options->unix_socket != NULL)
-		err = open_unix(all, text, text_bytes);
 	if (err != 0) {
 		listeners_free(all);
 		return err;
@@ -309,30 +347,43 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 	}
 }
 
-int listeners_start(struct listeners *all, struct event_base *base)
+static int listener_start(struct listener *listener, struct event_base *base)
 {
-	int backlog = (int)all->server->options->backlog;
-	size_t i;
+	struct server *server = listener->all->server;
+	int fd = listener->entry.fd;
 
+	if (listen(fd, (int)server->options->backlog) != 0)
+		return -errno;
+	listener->event = event_new(base, fd, EV_READ | EV_PERSIST,
+				    on_acceptable, listener);
+	if (listener->event == NULL || event_add(listener->event, NULL) != 0)
+		return -ENOMEM;
+	registry_add_listener(&server->registry, &listener->entry);
+	listener->registered = true;
+	return 0;
+}
+
+int listeners_start(struct listeners *all, struct event_base *base, char *text,
+		    size_t text_bytes)
+{
+	size_t i;
+	int err = 0;
+
+	if (all->server->options->unix_socket != NULL)
+		err = open_unix(all, text, text_bytes);
+	if (err != 0)
+		return err;
 	all->resume_event = event_new(base, -1, 0, on_resume, all);
 	if (all->resume_event == NULL)
-		return -ENOMEM;
-	for (i = 0; i < all->count; i++) {
-		struct listener *listener = &all->list[i];
-
-		if (listen(listener->entry.fd, backlog) != 0)
-			return -errno;
-		listener->event = event_new(base, listener->entry.fd,
-					    EV_READ | EV_PERSIST, on_acceptable,
-					    listener);
-		if (listener->event == NULL ||
-		    event_add(listener->event, NULL) != 0)
-			return -ENOMEM;
-		registry_add_listener(&all->server->registry, &listener->entry);
-		listener->registered = true;
+		err = -ENOMEM;
+	for (i = 0; i < all->count && err == 0; i++) {
+		err = listener_start(&all->list[i], base);
+		if (err != 0)
+			snprintf(text, text_bytes, "cannot listen on %s: %s",
+				 all->list[i].entry.addr, strerror(-err));
 	}
-	atomic_store(&all->server->accepting, true);
-	return 0;
+	atomic_store(&all->server->accepting, err == 0);
+	return err;
 }
 
 /* --- telling where ------------------------------------------------------ */
@@ -401,6 +452,17 @@ int listeners_write_ports(const struct listeners *all)
 	return err;
 }
 
+/* Removes the UNIX socket, unless the name is another's by now. */
+static void remove_own(const struct listeners *all)
+{
+	const char *path = all->server->options->unix_socket;
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && st.st_dev == all->unix_stat.st_dev &&
+	    st.st_ino == all->unix_stat.st_ino)
+		(void)unlink(path);
+}
+
 void listeners_free(struct listeners *all)
 {
 	size_t i;
@@ -417,7 +479,7 @@ void listeners_free(struct listeners *all)
 			event_free(listener->event);
 		close(listener->entry.fd);
 		if (!listener->is_tcp)
-			(void)unlink(all->server->options->unix_socket);
+			remove_own(all);
 	}
 	if (all->resume_event != NULL)
 		event_free(all->resume_event);

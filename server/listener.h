@@ -14,16 +14,21 @@ struct listeners;
 struct server;
 
 /*
- * Binds and listens as the options say, so that clients can connect; nothing
- * is accepted before listeners_start(). Returns 0 or -errno, with one line
- * in text that says which address and why.
+ * Binds the TCP addresses, so that a port in use is found out at once; nobody
+ * can connect before listeners_start(). Returns 0 or -errno, with one line in
+ * text that says which address and why.
  * Owner: *ret by listeners_free(). Thread: main, as the rest.
  */
 int listeners_open(struct server *server, struct listeners **ret, char *text,
 		   size_t text_bytes);
 
-/* Begins to accept. Returns 0 or -ENOMEM. */
-int listeners_start(struct listeners *listeners, struct event_base *base);
+/*
+ * Makes the UNIX socket (now that the data are ours, a socket of that name is
+ * either stale or somebody else's) and begins to accept. Returns 0 or -errno,
+ * with a line in text as above.
+ */
+int listeners_start(struct listeners *listeners, struct event_base *base,
+		    char *text, size_t text_bytes);
 
 /* "127.0.0.1:21201, unix:/run/x.sock": for the start-up line. */
 void listeners_describe(const struct listeners *listeners, char *buf,

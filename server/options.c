@@ -428,11 +428,15 @@ enum options_result options_parse(int argc, char **argv, FILE *out, FILE *err,
 void options_free(struct options *options)
 {
 	drop_addresses(options);
-	free(options->unix_socket);
-	free(options->user);
-	free(options->pidfile);
-	free(options->data_dir);
-	free(options->data_file);
-	free(options->log_dir);
+	for (size_t i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
+		char **text = (char **)(void *)((char *)options + row->offset);
+
+		if (row->type != OPTION_TEXT && row->type != OPTION_PATH &&
+		    row->type != OPTION_NAME)
+			continue;
+		free(*text);
+		*text = NULL; /* another row may be of the same field */
+	}
 	*options = (struct options){0};
 }

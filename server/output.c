@@ -1,14 +1,16 @@
 /*
  * output.c - see output.h.
  *
- * A block of the pool starts with its struct reply; the bytes follow. Only
- * the last reply of the queue grows. Bytes of a reply that were sent are cut
- * off its front, so `data` moves and `bytes` shrinks.
+ * Small replies share a block: a header, its bytes, the next header, its
+ * bytes. Only the last reply of the queue grows. A block goes back to the
+ * pool with its last reply. Bytes that were sent are cut off the front of
+ * their reply, so `data` moves and `bytes` shrinks.
  */
 #include "server/output.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,7 +19,15 @@
 /* Enough for a deep pipeline of small answers in one system call. */
 #define OUTPUT_IOV_MAX 256
 
-#define BLOCK_ROOM (POOL_BLOCK_BYTES - sizeof(struct reply))
+struct output_block {
+	size_t replies; /* that lie in it */
+	char *free, *end;
+};
+
+static_assert(OUTPUT_ROOM_MAX + sizeof(struct output_block) +
+			      sizeof(struct reply) <=
+		      POOL_BLOCK_BYTES,
+	      "a new block has the room that was promised");
 
 void output_init(struct output *out, struct pool *pool)
 {
@@ -25,11 +35,46 @@ void output_init(struct output *out, struct pool *pool)
 	out->tail = &out->head;
 }
 
-static void reply_free(struct output *out, struct reply *reply)
+/* --- blocks ------------------------------------------------------------- */
+
+static struct output_block *block_take(struct output *out)
 {
+	struct output_block *block = pool_take(out->pool);
+
+	if (block == NULL)
+		return NULL;
+	block->replies = 0;
+	block->free = (char *)(block + 1);
+	block->end = (char *)block + POOL_BLOCK_BYTES;
+	out->held += POOL_BLOCK_BYTES;
+	return block;
+}
+
+static void block_leave(struct output *out, struct output_block *block)
+{
+	if (--block->replies > 0)
+		return;
+	if (out->open == block)
+		out->open = NULL;
+	out->held -= POOL_BLOCK_BYTES;
+	pool_give(out->pool, block);
+}
+
+/* --- the queue ---------------------------------------------------------- */
+
+static void output_pop(struct output *out)
+{
+	struct reply *reply = out->head;
+
+	out->head = reply->next;
+	if (out->head == NULL) {
+		out->tail = &out->head;
+		out->last = NULL;
+	}
+	out->held -= reply->held;
 	switch (reply->home) {
 	case REPLY_BLOCK:
-		pool_give(out->pool, reply);
+		block_leave(out, reply->block);
 		break;
 	case REPLY_HEAP:
 		free(reply);
@@ -40,26 +85,12 @@ static void reply_free(struct output *out, struct reply *reply)
 	}
 }
 
-static void output_pop(struct output *out)
-{
-	struct reply *reply = out->head;
-
-	out->head = reply->next;
-	if (out->head == NULL) {
-		out->tail = &out->head;
-		out->last = NULL;
-		out->room_end = NULL;
-	}
-	reply_free(out, reply);
-}
-
 void output_clear(struct output *out)
 {
 	while (out->head != NULL) {
 		assert(!out->head->pending);
 		output_pop(out);
 	}
-	out->bytes = 0;
 }
 
 static void output_append(struct output *out, struct reply *reply)
@@ -68,58 +99,77 @@ static void output_append(struct output *out, struct reply *reply)
 	*out->tail = reply;
 	out->tail = &reply->next;
 	out->last = reply;
-	out->room_end = NULL;
-	out->bytes += reply->bytes;
+	out->held += reply->held;
 }
 
-static char *last_end(const struct output *out)
+/* --- small answers ------------------------------------------------------ */
+
+/* Begins a reply in a block that has room for it and min_bytes. */
+static bool output_begin(struct output *out, size_t min_bytes)
 {
-	/* A REPLY_BLOCK's bytes lie in its own block, which is ours. */
-	return (char *)(uintptr_t)(out->last->data + out->last->bytes);
+	struct output_block *block = out->open;
+	struct reply *reply;
+	size_t align, need = sizeof(*reply) + alignof(struct reply) + min_bytes;
+
+	if (block == NULL || (size_t)(block->end - block->free) < need) {
+		block = block_take(out);
+		if (block == NULL)
+			return false;
+		out->open = block;
+	}
+	align = -(uintptr_t)block->free % alignof(struct reply);
+	reply = (struct reply *)(void *)(block->free + align);
+	*reply = (struct reply){.home = REPLY_BLOCK, .block = block};
+	block->free = (char *)(reply + 1);
+	block->replies++;
+	reply->data = block->free;
+	output_append(out, reply);
+	return true;
+}
+
+/* True if the last reply can grow: it ends where its block goes on. */
+static bool output_can_grow(const struct output *out, size_t min_bytes)
+{
+	const struct reply *last = out->last;
+
+	return last != NULL && last->home == REPLY_BLOCK &&
+	       last->block == out->open &&
+	       (size_t)(out->open->end - out->open->free) >= min_bytes;
 }
 
 char *output_room(struct output *out, size_t min_bytes, size_t *ret_bytes)
 {
-	struct reply *reply;
-
-	assert(min_bytes <= POOL_BLOCK_BYTES / 2);
-	if (out->room_end == NULL ||
-	    (size_t)(out->room_end - last_end(out)) < min_bytes) {
-		reply = pool_take(out->pool);
-		if (reply == NULL)
-			return NULL;
-		*reply = (struct reply){.home = REPLY_BLOCK};
-		reply->data = (char *)(reply + 1);
-		output_append(out, reply);
-		out->room_end = (char *)(reply + 1) + BLOCK_ROOM;
-	}
-	*ret_bytes = (size_t)(out->room_end - last_end(out));
-	return last_end(out);
+	assert(min_bytes <= OUTPUT_ROOM_MAX);
+	if (!output_can_grow(out, min_bytes) && !output_begin(out, min_bytes))
+		return NULL;
+	*ret_bytes = (size_t)(out->open->end - out->open->free);
+	return out->open->free;
 }
 
-/* Begins a new reply with what was written to the room of the last one. */
+/*
+ * Makes what was just written the beginning of a reply of its own, so that
+ * what stands in front of it need not wait with it.
+ */
 static void output_split(struct output *out, size_t bytes)
 {
-	const char *data = last_end(out);
-	struct reply *reply = pool_take(out->pool);
+	const char *written = out->open->free;
+	struct output_block *block = out->open;
 
-	/* Without memory the replies in front wait, too: late, not wrong. */
-	if (reply == NULL)
-		return;
-	*reply = (struct reply){.home = REPLY_BLOCK};
-	reply->data = (char *)(reply + 1);
-	memcpy(reply + 1, data, bytes);
-	output_append(out, reply);
-	out->room_end = (char *)(reply + 1) + BLOCK_ROOM;
+	block->free += bytes; /* not to be written over while it is copied */
+	if (output_begin(out, bytes))
+		memcpy(out->open->free, written, bytes);
+	/* Without memory those in front wait, too: late, not wrong. */
+	else
+		block->free -= bytes;
 }
 
 void output_keep(struct output *out, size_t bytes, uint64_t shown_from)
 {
-	assert(out->room_end != NULL && last_end(out) + bytes <= out->room_end);
+	assert(out->open != NULL && out->open->free + bytes <= out->open->end);
 	if (shown_from > out->last->shown_from && out->last->bytes > 0)
 		output_split(out, bytes);
 	out->last->bytes += bytes;
-	out->bytes += bytes;
+	out->open->free += bytes;
 	if (shown_from > out->last->shown_from)
 		out->last->shown_from = shown_from;
 }
@@ -141,20 +191,18 @@ bool output_write(struct output *out, const char *data, size_t bytes)
 	return true;
 }
 
+/* --- answers with memory of their own ----------------------------------- */
+
 struct reply *output_heap_new(size_t bytes, char **ret_memory)
 {
 	struct reply *reply = malloc(sizeof(*reply) + bytes);
 
 	if (reply == NULL)
 		return NULL;
-	*reply = (struct reply){.home = REPLY_HEAP};
+	*reply = (struct reply){.home = REPLY_HEAP,
+				.held = sizeof(*reply) + bytes};
 	*ret_memory = (char *)(reply + 1);
 	return reply;
-}
-
-void output_heap_free(struct reply *reply)
-{
-	free(reply);
 }
 
 void output_heap_keep(struct output *out, struct reply *reply, const char *data,
@@ -166,24 +214,26 @@ void output_heap_keep(struct output *out, struct reply *reply, const char *data,
 	output_append(out, reply);
 }
 
-void output_expect(struct output *out, struct reply *reply, struct store_op *op)
+void output_expect(struct output *out, struct reply *reply, struct store_op *op,
+		   size_t held)
 {
-	reply->home = REPLY_OP;
-	reply->op = op;
-	reply->bytes = 0;
-	reply->pending = true;
+	*reply = (struct reply){
+		.home = REPLY_OP, .op = op, .held = held, .pending = true};
 	output_append(out, reply);
 }
 
 void output_fill(struct output *out, struct reply *reply, const char *data,
-		 size_t bytes)
+		 size_t bytes, size_t more)
 {
 	assert(reply->pending);
 	reply->pending = false;
 	reply->data = data;
 	reply->bytes = bytes;
-	out->bytes += bytes;
+	reply->held += more;
+	out->held += more;
 }
+
+/* --- sending ------------------------------------------------------------ */
 
 /*
  * Gathers what may leave now. *ret_stop is the first reply that may not (or
@@ -223,7 +273,6 @@ static int output_gather(const struct output *out, struct store_client *client,
 static void output_consume(struct output *out, size_t sent,
 			   const struct reply *stop)
 {
-	out->bytes -= sent;
 	while (out->head != stop && sent >= out->head->bytes) {
 		sent -= out->head->bytes;
 		output_pop(out);

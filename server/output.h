@@ -6,9 +6,10 @@
  *   - it is no longer pending: the write it answers is durable, and
  *   - the position it was read at (shown_from) is durable.
  * So several writes of one connection can be in flight, and answers keep
- * their order. Small answers are packed into blocks of the worker's pool; an
- * answer to a write is a reply that lies inside its store_op; a big value has
- * memory of its own.
+ * their order. Small answers share blocks of the worker's pool; an answer to
+ * a write is a reply that lies inside its store_op; a big value has memory of
+ * its own. `held` counts all of that, so that a peer who does not read can be
+ * made to wait.
  *
  * Thread: the owner worker. Blocks: never (sockets are non-blocking).
  */
@@ -22,29 +23,41 @@
 #include "server/pool.h"
 #include "storage/storage.h"
 
+#define OUTPUT_ROOM_MAX (POOL_BLOCK_BYTES / 2)
+
 enum reply_home {
-	REPLY_BLOCK, /* in a block of the pool */
+	REPLY_BLOCK, /* in a block of the pool, header and bytes */
 	REPLY_HEAP,  /* in memory of its own */
-	REPLY_OP     /* inside a store_op: `op` is freed with it */
+	REPLY_OP     /* inside a store_op */
 };
+
+struct output_block;
 
 struct reply {
 	struct reply *next;
 	const char *data;
 	size_t bytes;
 	uint64_t shown_from; /* 0: may be seen at once */
-	bool pending;
+	size_t held;	     /* memory that goes with it, besides blocks */
 	enum reply_home home;
-	struct store_op *op; /* REPLY_OP: NULL if another reply frees it */
-	char small[24];	     /* room for a short answer of its own */
+	bool pending;
+	union {
+		struct output_block *block; /* REPLY_BLOCK */
+		struct store_op *op; /* REPLY_OP: freed with it, if any */
+	};
+};
+
+/* What an answer to a write needs besides: room for a short text. */
+struct op_reply {
+	struct reply reply;
+	char text[24];
 };
 
 struct output {
-	struct reply *head;
+	struct reply *head, *last;
 	struct reply **tail;
-	struct reply *last;
-	char *room_end; /* end of the last reply's block, NULL: full */
-	size_t bytes;	/* queued and not yet sent, without pending ones */
+	struct output_block *open; /* the one that is being filled, or NULL */
+	size_t held;		   /* memory of all that is queued */
 	struct pool *pool;
 };
 
@@ -63,8 +76,8 @@ void output_init(struct output *out, struct pool *pool);
 void output_clear(struct output *out);
 
 /*
- * Gives contiguous room for at least min_bytes (<= POOL_BLOCK_BYTES / 2) at
- * the end of the queue. Returns NULL: no memory. Keep it with output_keep()
+ * Gives contiguous room for at least min_bytes (<= OUTPUT_ROOM_MAX) at the
+ * end of the queue. Returns NULL: no memory. Keep it with output_keep()
  * before anything else is queued, or just leave it.
  */
 char *output_room(struct output *out, size_t min_bytes, size_t *ret_bytes);
@@ -80,17 +93,22 @@ bool output_write(struct output *out, const char *data, size_t bytes);
  * output_heap_new(); the output frees it when sent.
  */
 struct reply *output_heap_new(size_t bytes, char **ret_memory);
-void output_heap_free(struct reply *reply);
 void output_heap_keep(struct output *out, struct reply *reply, const char *data,
 		      size_t bytes, uint64_t shown_from);
 
-/* Queues a reply that lies in op; pending until output_fill(). */
-void output_expect(struct output *out, struct reply *reply,
-		   struct store_op *op);
+/*
+ * Queues a reply that lies in an op; pending until output_fill(). `op` is
+ * freed with this reply, NULL if with a later one. `held`: the op's memory.
+ */
+void output_expect(struct output *out, struct reply *reply, struct store_op *op,
+		   size_t held);
 
-/* Answers a pending reply. data must live as long as the reply's op. */
+/*
+ * Answers a pending reply. data must live as long as the reply's op; `more`
+ * is memory that the op has got since.
+ */
 void output_fill(struct output *out, struct reply *reply, const char *data,
-		 size_t bytes);
+		 size_t bytes, size_t more);
 
 /*
  * Sends what may be sent, with as few system calls as possible.

@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Without memory a prefix is not counted; the default would exit. */
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 struct prefix {
@@ -52,6 +55,10 @@ static struct prefix *prefixes_find(struct prefixes *prefixes, const char *name,
 	prefix->bytes = bytes;
 	memcpy(prefix->name, name, bytes);
 	HASH_ADD(hh, prefixes->table, name[0], bytes, prefix);
+	if (prefix->hh.tbl == NULL) {
+		free(prefix);
+		return NULL;
+	}
 	return prefix;
 }
 

@@ -21,10 +21,9 @@
 #include "server/daemon.h"
 #include "server/listener.h"
 #include "server/shared.h"
+#include "server/startup.h"
 #include "server/worker.h"
 
-/* Descriptors beside the clients': data, logs, workers, listeners. */
-#define SPARE_DESCRIPTORS 128
 /* A get line of this length still works: some 300,000 keys. */
 #define GET_LINE_MAX   (8 * 1024 * 1024)
 #define LINE_MAX_BYTES 2048
@@ -60,36 +59,6 @@ int64_t clock_wall_us(void)
 int64_t clock_monotonic_us(void)
 {
 	return clock_us(CLOCK_MONOTONIC);
-}
-
-/* --- what the store calls ----------------------------------------------- */
-
-static int64_t on_now(void *arg)
-{
-	(void)arg;
-	return clock_wall_us();
-}
-
-static void on_message(void *arg, enum store_severity severity,
-		       const char *text)
-{
-	static const enum log_level levels[] = {
-		[STORE_DEBUG] = LOG_LEVEL_DEBUG,
-		[STORE_INFO] = LOG_LEVEL_INFO,
-		[STORE_WARNING] = LOG_LEVEL_WARNING,
-		[STORE_ERROR] = LOG_LEVEL_ERROR,
-	};
-	struct server *server = arg;
-
-	log_write(&server->log, levels[severity], "%s", text);
-}
-
-static void on_fatal(void *arg, const char *text)
-{
-	struct server *server = arg;
-
-	log_write(&server->log, LOG_LEVEL_ERROR, "stopping: %s", text);
-	server_request(server, SERVER_FATAL);
 }
 
 void server_request(struct server *server, enum server_request request)
@@ -173,14 +142,14 @@ static int set_up_loop(struct site *site)
 		    event_add(site->signals[i], NULL) != 0)
 			return -ENOMEM;
 	}
-	return listeners_start(site->listeners, site->base);
+	return 0;
 }
 
+/* Late, so that signals do no harm while the data are being closed. */
 static void take_down_loop(struct site *site)
 {
 	size_t i;
 
-	listeners_free(site->listeners);
 	for (i = 0; i < sizeof(site->signals) / sizeof(site->signals[0]); i++)
 		if (site->signals[i] != NULL)
 			event_free(site->signals[i]);
@@ -190,128 +159,7 @@ static void take_down_loop(struct site *site)
 		event_base_free(site->base);
 }
 
-/* --- the parts ---------------------------------------------------------- */
-
-/* As many connections as asked for, or as the descriptors allow. */
-static void limit_connections(struct server *server)
-{
-	uint64_t wanted = server->options->conn_limit, reached;
-
-	if (daemon_raise_files(wanted + SPARE_DESCRIPTORS, &reached) != 0) {
-		wanted = reached > SPARE_DESCRIPTORS * 2
-				 ? reached - SPARE_DESCRIPTORS
-				 : reached / 2;
-		log_write(&server->log, LOG_LEVEL_WARNING,
-			  "only %llu open files are allowed (ulimit -n): "
-			  "the connection limit is %llu instead of %u",
-			  (unsigned long long)reached,
-			  (unsigned long long)wanted,
-			  server->options->conn_limit);
-	}
-	atomic_store(&server->conn_limit, (unsigned)wanted);
-}
-
-/* Things a start can do without; each failure is one warning. */
-static void set_up_process(struct server *server)
-{
-	const struct options *options = server->options;
-	int err;
-
-	signal(SIGPIPE, SIG_IGN);
-	limit_connections(server);
-	if (options->lock_memory && (err = daemon_lock_memory()) != 0)
-		log_write(&server->log, LOG_LEVEL_WARNING,
-			  "memory is not locked: %s", strerror(-err));
-}
-
-/* Becomes the user, writes the pidfile. Returns an exit status. */
-static int change_user(struct site *site)
-{
-	const struct options *options = site->server.options;
-	struct daemon_user user;
-	int err = 0;
-
-	if (options->user != NULL && geteuid() == 0) {
-		err = daemon_find_user(options->user, &user);
-		if (err == 0)
-			err = daemon_become(&user);
-		if (err != 0) {
-			log_write(&site->server.log, LOG_LEVEL_ERROR,
-				  "cannot become user %s: %s", options->user,
-				  err == -ENOENT ? "no such user"
-						 : strerror(-err));
-			return EX_NOUSER;
-		}
-	}
-	/* Changing the user has turned core dumps off. */
-	if (options->core_dumps && (err = daemon_allow_cores()) != 0)
-		log_write(&site->server.log, LOG_LEVEL_WARNING,
-			  "core dumps stay off: %s", strerror(-err));
-	if (options->pidfile == NULL)
-		return EX_OK;
-	err = daemon_write_pidfile(options->pidfile);
-	if (err != 0) {
-		log_write(&site->server.log, LOG_LEVEL_ERROR,
-			  "cannot write the pidfile %s: %s", options->pidfile,
-			  strerror(-err));
-		return EX_CANTCREAT;
-	}
-	site->pidfile_written = true;
-	return EX_OK;
-}
-
-static int refusal_status(enum store_refusal why)
-{
-	switch (why) {
-	case STORE_REFUSED_BUSY:
-	case STORE_REFUSED_PERMISSION:
-		return EX_CANTCREAT;
-	case STORE_REFUSED_FOREIGN:
-	case STORE_REFUSED_DAMAGED:
-		return EX_DATAERR;
-	case STORE_REFUSED_SETTING:
-		return EX_CONFIG;
-	case STORE_REFUSED_SYSTEM:
-		break;
-	}
-	return EX_OSERR;
-}
-
-static int open_store(struct server *server)
-{
-	const struct options *options = server->options;
-	struct store_refused refused;
-	struct store_config config = {
-		.home = options->data_dir,
-		.data_file = options->data_file,
-		.log_dir = options->log_dir,
-		.cache_bytes = options->cache_bytes,
-		.page_bytes = (uint32_t)options->page_bytes,
-		.log_buffer_bytes = (uint32_t)options->log_buffer_bytes,
-		.log_file_bytes = (uint32_t)options->log_file_bytes,
-		.hash = options->access == OPTIONS_HASH,
-		.shared_regions = options->shared_regions,
-		.sync = options->sync,
-		.sync_interval_ms = options->sync_interval_ms,
-		.checkpoint_seconds = options->checkpoint_seconds,
-		.checkpoint_bytes = options->checkpoint_bytes,
-		.trickle_percent = options->trickle_percent,
-		.keep_logs = options->keep_logs,
-		.reserve_bytes = options->reserve_bytes,
-		.flush_grace_seconds = options->flush_grace_seconds,
-		.value_max_bytes = (uint32_t)options->value_max_bytes,
-		.readers_max = options->threads * 2,
-		.now_us = on_now,
-		.on_message = on_message,
-		.on_fatal = on_fatal,
-		.arg = server,
-	};
-
-	if (store_open(&config, &server->store, &refused) == 0)
-		return EX_OK;
-	log_write(&server->log, LOG_LEVEL_ERROR, "%s", refused.text);
-	return refusal_status(refused.why);
-}
+/* --- workers ------------------------------------------------------------ */
 
 static int start_workers(struct server *server)
 {
@@ -443,10 +291,9 @@ static int announce(struct site *site, struct daemon *daemon)
 	return EX_OK;
 }
 
-/* Serves until told to stop. The store is open. */
-static int serve(struct site *site, struct daemon *daemon)
+static int set_up(struct site *site)
 {
-	int status = EX_OK;
+	char text[512];
 	int err = start_workers(&site->server);
 
 	if (err == 0)
@@ -454,8 +301,24 @@ static int serve(struct site *site, struct daemon *daemon)
 	if (err != 0) {
 		log_write(&site->server.log, LOG_LEVEL_ERROR,
 			  "cannot start the threads: %s", strerror(-err));
-		status = EX_OSERR;
+		return EX_OSERR;
 	}
+	err = listeners_start(site->listeners, site->base, text, sizeof(text));
+	if (err != 0) {
+		log_write(&site->server.log, LOG_LEVEL_ERROR, "%s", text);
+		return EX_OSERR;
+	}
+	return EX_OK;
+}
+
+/* Serves until told to stop. The store is open. */
+static int serve(struct site *site, struct daemon *daemon)
+{
+	int status = startup_write_pidfile(&site->server);
+
+	site->pidfile_written = status == EX_OK;
+	if (status == EX_OK)
+		status = set_up(site);
 	if (status == EX_OK)
 		status = announce(site, daemon);
 	if (status == EX_OK)
@@ -463,7 +326,7 @@ static int serve(struct site *site, struct daemon *daemon)
 	if (site->fatal)
 		return EX_IOERR;
 	(void)daemon_notify("STOPPING=1");
-	take_down_loop(site);
+	listeners_free(site->listeners);
 	if (stop_workers(&site->server))
 		return status;
 	site->fatal = true;
@@ -476,14 +339,14 @@ static int run_site(struct site *site, struct daemon *daemon)
 	char text[512];
 	int status, err;
 
-	set_up_process(server);
+	startup_prepare(server);
 	if (listeners_open(server, &site->listeners, text, sizeof(text)) != 0) {
 		log_write(&server->log, LOG_LEVEL_ERROR, "%s", text);
 		return EX_OSERR;
 	}
-	status = change_user(site);
+	status = startup_change_user(server);
 	if (status == EX_OK)
-		status = open_store(server);
+		status = startup_open_store(server);
 	if (status != EX_OK) {
 		listeners_free(site->listeners);
 		return status;
@@ -527,6 +390,7 @@ static void site_done(struct site *site)
 {
 	struct server *server = &site->server;
 
+	take_down_loop(site);
 	if (site->pidfile_written)
 		(void)daemon_remove_pidfile(server->options->pidfile);
 	totals_done(&server->totals);

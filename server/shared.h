@@ -38,6 +38,7 @@ struct server {
 	struct prefixes prefixes; /* `stats detail` */
 	struct totals totals;	  /* `stats reset` */
 	int64_t started_us;	  /* monotonic */
+	struct log_pace flush_pace;
 
 	int request_fd; /* wakes main */
 	atomic_uint requests;

@@ -32,8 +32,9 @@ void totals_read(struct server *server, uint64_t ret[COUNTER_COUNT])
 {
 	int i;
 
-	totals_sum(server, ret);
+	/* Under the lock: a reset must not come between the two. */
 	pthread_mutex_lock(&server->totals.lock);
+	totals_sum(server, ret);
 	for (i = 0; i < COUNTER_COUNT; i++)
 		ret[i] -= server->totals.at_reset[i];
 	pthread_mutex_unlock(&server->totals.lock);
@@ -43,10 +44,11 @@ void totals_reset(struct server *server)
 {
 	uint64_t sums[COUNTER_COUNT];
 
-	totals_sum(server, sums);
 	pthread_mutex_lock(&server->totals.lock);
+	totals_sum(server, sums);
 	memcpy(server->totals.at_reset, sums, sizeof(sums));
 	pthread_mutex_unlock(&server->totals.lock);
 	atomic_store(&server->rejected_connections, 0);
 	atomic_store(&server->listen_disabled, 0);
+	atomic_store(&server->listen_disabled_us, 0);
 }

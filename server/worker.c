@@ -19,9 +19,11 @@
 #include "server/shared.h"
 
 /* A yielding connection sends only when it has this much: fewer calls. */
-#define WORKER_SEND_EARLY 32768
+#define WORKER_SEND_EARLY 65536
 /* A peer that takes no answers, or leaves a command half sent, this long. */
 #define WORKER_STUCK_SECONDS 300
+/* A peer that goes on sending though we have closed. */
+#define WORKER_LINGER_SECONDS 2
 /* Time for answers to leave when the server stops. */
 #define WORKER_DRAIN_SECONDS 3
 
@@ -77,14 +79,17 @@ static void worker_take_arrivals(struct worker *worker)
 /* Lets connections end when their answers have left, also late comers. */
 static void worker_drain(struct worker *worker)
 {
-	struct conn *conn;
+	struct conn *conn, *next;
 
 	if (!worker->draining)
-		worker->drain_until =
-			clock_monotonic_us() / 1000000 + WORKER_DRAIN_SECONDS;
+		worker->drain_until = worker->tick + WORKER_DRAIN_SECONDS;
 	worker->draining = true;
-	TAILQ_FOREACH (conn, &worker->conns, link)
+	for (conn = TAILQ_FIRST(&worker->conns); conn != NULL; conn = next) {
+		next = TAILQ_NEXT(conn, link);
 		conn_shut(conn);
+		if (conn->step == CONN_LINGERING)
+			conn_close(conn);
+	}
 }
 
 /* Something came in: connections, answers of the store, the order to stop. */
@@ -111,21 +116,24 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 
 /* --- once a second ------------------------------------------------------ */
 
+/* A peer's own fault: it takes no answers, or leaves a command half sent. */
 static bool conn_is_stuck(const struct conn *conn, int64_t now)
 {
-	bool owes = conn->out.bytes > 0 || conn->step == CONN_VALUE ||
-		    conn->step == CONN_SWALLOW || conn->step == CONN_CLOSING ||
-		    input_bytes(&conn->in) > 0;
+	bool half_sent =
+		conn->reading && !conn->in_parked && !conn->in_runnable &&
+		(conn->step == CONN_VALUE || conn->step == CONN_SWALLOW ||
+		 input_bytes(&conn->in) > 0);
 
-	/* Waiting for the store is not the peer's fault. */
-	return owes && conn->in_flight == 0 && !conn->in_hidden &&
+	if (conn->step == CONN_LINGERING)
+		return now - conn->progress > WORKER_LINGER_SECONDS;
+	return (conn->blocked || half_sent) &&
 	       now - conn->progress > WORKER_STUCK_SECONDS;
 }
 
 static bool conn_is_idle(const struct conn *conn, int64_t now, uint32_t limit)
 {
-	return limit > 0 && conn->step == CONN_COMMAND &&
-	       conn->out.bytes == 0 && conn->in_flight == 0 &&
+	return limit > 0 && conn->step == CONN_COMMAND && conn->reading &&
+	       conn->out.head == NULL && conn->in_flight == 0 &&
 	       input_bytes(&conn->in) == 0 && now - conn->progress > limit;
 }
 
@@ -139,13 +147,12 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	for (conn = TAILQ_FIRST(&worker->conns); conn != NULL; conn = next) {
 		next = TAILQ_NEXT(conn, link);
-		if (conn_is_idle(conn, worker->now_seconds, limit)) {
+		if (conn_is_idle(conn, worker->tick, limit)) {
 			COUNT(worker, idle_kicks);
 			conn_close(conn);
-		} else if (conn_is_stuck(conn, worker->now_seconds)) {
-			log_write(&worker->server->log, LOG_LEVEL_INFO,
-				  "closing %s: no progress for %d s",
-				  conn->addr, WORKER_STUCK_SECONDS);
+		} else if (conn_is_stuck(conn, worker->tick)) {
+			log_write(&worker->server->log, LOG_LEVEL_DEBUG,
+				  "%s does not get on", conn->addr);
 			conn_close(conn);
 		}
 	}
@@ -173,7 +180,7 @@ static void worker_send(struct worker *worker)
 	while ((conn = TAILQ_FIRST(&list)) != NULL) {
 		TAILQ_REMOVE(&list, conn, dirty_link);
 		conn->in_dirty = false;
-		if (conn->in_runnable && conn->out.bytes < WORKER_SEND_EARLY)
+		if (conn->in_runnable && conn->out.held < WORKER_SEND_EARLY)
 			continue;
 		conn_send(conn);
 	}
@@ -213,12 +220,18 @@ static bool worker_is_finished(struct worker *worker)
 {
 	if (!worker->draining)
 		return false;
-	if (clock_monotonic_us() / 1000000 >= worker->drain_until) {
+	if (worker->tick >= worker->drain_until) {
 		while (!TAILQ_EMPTY(&worker->conns))
 			conn_close(TAILQ_FIRST(&worker->conns));
 	}
 	return TAILQ_EMPTY(&worker->conns) &&
 	       store_in_flight(worker->client) == 0;
+}
+
+static void worker_look_at_clocks(struct worker *worker)
+{
+	worker->now_seconds = clock_wall_us() / 1000000;
+	worker->tick = clock_monotonic_us() / 1000000;
 }
 
 static void *worker_main(void *arg)
@@ -231,7 +244,7 @@ static void *worker_main(void *arg)
 		if (!TAILQ_EMPTY(&worker->runnable))
 			flags |= EVLOOP_NONBLOCK;
 		event_base_loop(worker->base, flags);
-		worker->now_seconds = clock_wall_us() / 1000000;
+		worker_look_at_clocks(worker);
 		worker_run_runnable(worker);
 		worker_submit(worker);
 		worker_send(worker);
@@ -302,7 +315,7 @@ int worker_start(struct server *server, unsigned index,
 	worker->index = index;
 	worker->wake_fd = -1;
 	worker->ops_tail = &worker->ops;
-	worker->now_seconds = clock_wall_us() / 1000000;
+	worker_look_at_clocks(worker);
 	pthread_mutex_init(&worker->inbox_lock, NULL);
 	STAILQ_INIT(&worker->inbox);
 	TAILQ_INIT(&worker->conns);

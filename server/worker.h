@@ -68,6 +68,7 @@ struct worker {
 	struct store_op **ops_tail;
 	uint64_t op_bytes;   /* of values in flight */
 	int64_t now_seconds; /* since 1970, of this turn */
+	int64_t tick;	     /* monotonic seconds, of this turn */
 	bool draining;
 	int64_t drain_until;
 };

@@ -52,7 +52,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	output_clear(&f->out);
-	ck_assert_uint_eq(f->out.bytes, 0);
+	ck_assert_uint_eq(f->out.held, 0);
 	pool_done(&f->pool);
 	close(f->ours);
 	close(f->theirs);
@@ -98,20 +98,20 @@ END_TEST
 START_TEST(test_output_pending_holds_back_what_follows)
 {
 	static struct store_op op;
-	struct reply first = {0}, second = {0};
+	struct reply first, second;
 
 	write_text("a");
-	output_expect(&f->out, &first, &op);
+	output_expect(&f->out, &first, &op, 100);
 	write_text("b");
-	output_expect(&f->out, &second, &op);
+	output_expect(&f->out, &second, &op, 100);
 	write_text("c");
 	ck_assert_int_eq(send_all(), OUTPUT_PENDING);
 	expect("a");
 	/* The second is answered first: it still waits for its turn. */
-	output_fill(&f->out, &second, "[2]", 3);
+	output_fill(&f->out, &second, "[2]", 3, 0);
 	ck_assert_int_eq(send_all(), OUTPUT_PENDING);
 	expect("");
-	output_fill(&f->out, &first, "[1]", 3);
+	output_fill(&f->out, &first, "[1]", 3, 0);
 	ck_assert_int_eq(send_all(), OUTPUT_EMPTY);
 	expect("[1]b[2]c");
 	ck_assert_int_eq(freed_ops, 2);
@@ -187,7 +187,7 @@ START_TEST(test_output_heap_reply_is_sent_in_place)
 	memcpy(memory + 50, "inside", 6);
 	output_heap_keep(&f->out, reply, memory + 50, 6, 0);
 	write_text(">");
-	ck_assert_uint_eq(f->out.bytes, 8);
+	ck_assert_uint_gt(f->out.held, 100);
 	ck_assert_int_eq(send_all(), OUTPUT_EMPTY);
 	expect("<inside>");
 }
@@ -201,7 +201,7 @@ START_TEST(test_output_blocked_socket_loses_nothing)
 	for (i = 0; i < total; i++)
 		data[i] = (char)(i * 7 + i / 251);
 	ck_assert(output_write(&f->out, data, total));
-	ck_assert_uint_eq(f->out.bytes, total);
+	ck_assert_uint_gt(f->out.held, total);
 	ck_assert_int_eq(send_all(), OUTPUT_BLOCKED);
 	while (got < total) {
 		ssize_t n = recv(f->theirs, back + got, total - got, 0);
@@ -225,14 +225,34 @@ START_TEST(test_output_more_replies_than_one_call_takes)
 	char got[4000];
 	size_t i;
 
-	memset(replies, 0, sizeof(replies));
 	for (i = 0; i < 1000; i++)
-		output_expect(&f->out, &replies[i], &op);
+		output_expect(&f->out, &replies[i], &op, 1);
 	for (i = 0; i < 1000; i++)
-		output_fill(&f->out, &replies[i], "abc", 3);
+		output_fill(&f->out, &replies[i], "abc", 3, 0);
 	ck_assert_int_eq(send_all(), OUTPUT_EMPTY);
 	ck_assert_int_eq(recv(f->theirs, got, sizeof(got), 0), 3000);
 	ck_assert_int_eq(freed_ops, 1000);
+}
+END_TEST
+
+START_TEST(test_output_small_answers_behind_pending_ones_share_a_block)
+{
+	static struct store_op op;
+	struct reply replies[50];
+	size_t i;
+
+	for (i = 0; i < 50; i++) {
+		output_expect(&f->out, &replies[i], &op, 1000);
+		write_text("small");
+	}
+	ck_assert_uint_eq(f->pool.taken, 1);
+	ck_assert_uint_eq(f->out.held, 50 * 1000 + POOL_BLOCK_BYTES);
+	for (i = 0; i < 50; i++)
+		output_fill(&f->out, &replies[i], "", 0, 7);
+	ck_assert_uint_eq(f->out.held, 50 * 1007 + POOL_BLOCK_BYTES);
+	ck_assert_int_eq(send_all(), OUTPUT_EMPTY);
+	ck_assert_uint_eq(f->out.held, 0);
+	ck_assert_uint_eq(f->pool.taken, 0);
 }
 END_TEST
 
@@ -261,6 +281,9 @@ int main(void)
 	tcase_add_test(tests, test_output_heap_reply_is_sent_in_place);
 	tcase_add_test(tests, test_output_blocked_socket_loses_nothing);
 	tcase_add_test(tests, test_output_more_replies_than_one_call_takes);
+	tcase_add_test(
+		tests,
+		test_output_small_answers_behind_pending_ones_share_a_block);
 	tcase_add_test(tests, test_output_broken_peer);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

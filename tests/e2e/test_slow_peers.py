@@ -1,0 +1,145 @@
+"""Peers that do not read, or that go on sending: bounded memory, no lost answer.
+
+Memory is judged with room to spare: what is tested is that it does not grow
+with what such a peer asks for.
+"""
+import os
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from harness.script import ours_only
+from harness.server import find_program, user_options
+from harness.wait import wait_until
+
+pytestmark = ours_only  # memcached: other limits, another way of closing
+
+MEGABYTE = 1 << 20
+
+
+# A sanitizer keeps what was freed.
+plain_build = pytest.mark.skipif(bool(os.environ.get("MEMCACHEDB_SAN")),
+                                 reason="memory of a sanitizer build")
+
+
+def send_until_refused(talk, data, most):
+    """Sends without reading until the server takes no more; bytes sent."""
+    talk.sock.setblocking(False)
+    sent = 0
+    quiet = 0
+    while sent < most and quiet < 50:
+        try:
+            sent += talk.sock.send(data[sent % len(data):])
+            quiet = 0
+        except BlockingIOError:
+            quiet += 1
+            wait_until_writable(talk.sock)
+    return sent
+
+
+def wait_until_writable(sock):
+    sock.settimeout(0.02)
+    try:
+        sock.send(b"")
+    except socket.timeout:
+        pass
+    sock.setblocking(False)
+
+
+@plain_build
+def test_answers_that_are_not_read_hold_no_values(new_server):
+    """300 sets of 1 MB whose STORED nobody takes."""
+    server = new_server("-m", "64")
+    with server.connect() as talk, server.connect() as other:
+        talk.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2304)
+        before = server.rss_bytes()
+        one = (b"touch none 0\r\n" * 20000
+               + b"set k 0 0 1048576\r\n" + b"v" * MEGABYTE + b"\r\n")
+        send_until_refused(talk, one, 300 * MEGABYTE)
+        assert other.get(b"none") is None
+        assert server.rss_bytes() - before < 128 * MEGABYTE
+
+
+@plain_build
+def test_gat_of_big_values_is_bounded(new_server):
+    server = new_server("-m", "64")
+    with server.connect() as talk:
+        talk.set(b"b", b"v" * MEGABYTE)
+        before = server.rss_bytes()
+        talk.send(b"gat 0" + b" b" * 900 + b"\r\n")
+        head = b"VALUE b 0 1048576\r\n"
+        assert talk.read(len(head)) == head  # it has begun to answer
+        with server.connect() as other:
+            assert other.get(b"none") is None
+        assert server.rss_bytes() - before < 160 * MEGABYTE
+
+
+def test_answers_are_not_lost_when_it_closes(server):
+    """Closing a socket with unread input would reset the connection."""
+    for last in b"set k 0 0 -1\r\n", b"quit\r\n":
+        with server.connect() as talk:
+            talk.set(b"b", b"v" * 300000)
+            talk.send(b"get b\r\n" * 6 + last + b"junk\r\n" * 20000)
+            for _ in range(6):
+                talk.expect(b"VALUE b 0 300000\r\n" + b"v" * 300000
+                            + b"\r\nEND\r\n")
+            if last != b"quit\r\n":
+                talk.expect(b"CLIENT_ERROR bad command line format\r\n")
+            talk.expect_close()
+
+
+def test_stats_count_what_the_same_client_did_before(new_server):
+    with new_server().connect() as talk:
+        talk.send(b"set a 0 0 1 noreply\r\n1\r\nincr a 1 noreply\r\n"
+                  b"delete none noreply\r\ntouch a 0 noreply\r\n")
+        stats = talk.stats()
+    assert [stats[name] for name in (
+        "total_items", "incr_hits", "delete_misses", "touch_hits")] == ["1"] * 4
+
+
+def run_second(server, *options):
+    return subprocess.run(
+        [find_program(), *user_options(), *options, "-H", str(server.home)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20,
+        check=False)
+
+
+def test_second_start_leaves_the_first_ones_files(new_server, tmp_path):
+    pidfile = tmp_path / "pid"
+    server = new_server("-P", pidfile, unix=True)
+    second = run_second(server, "-P", str(pidfile),
+                        "-s", str(server.socket_path))
+    assert second.returncode == 73 and len(second.stderr.splitlines()) == 1
+    assert int(pidfile.read_text()) == server.pid
+    with server.connect() as talk:
+        talk.set(b"k", b"still here")
+
+
+def test_socket_of_another_server_is_left_alone(new_server, tmp_path):
+    server = new_server(unix=True)
+    second = subprocess.run(
+        [find_program(), *user_options(), "-H", str(tmp_path / "other"),
+         "-s", str(server.socket_path)], stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=20, check=False)
+    assert second.returncode == 71
+    assert "in use" in second.stderr
+    with server.connect() as talk:
+        talk.set(b"k", b"still here")
+
+
+def test_signals_while_it_ends_do_no_harm(new_server):
+    """A client that does not read makes the end take a moment."""
+    server = new_server()
+    with server.connect() as talk:
+        talk.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2304)
+        talk.set(b"b", b"v" * 300000)
+        talk.send(b"get b\r\n" * 100)
+        head = b"VALUE b 0 300000\r\n"
+        assert talk.read(len(head)) == head
+        server.signal(signal.SIGTERM)
+        wait_until(lambda: "stopping" in server.stderr(), "the first signal")
+        for number in signal.SIGHUP, signal.SIGUSR1, signal.SIGTERM:
+            server.signal(number)
+        assert server.wait() == 0
