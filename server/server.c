@@ -207,15 +207,18 @@ static bool wait_for_workers(struct server *server)
 	return true;
 }
 
-/* Returns false, and leaves all as it is, if they cannot finish. */
+/* Returns false if they cannot finish: they are left to the process's end. */
 static bool stop_workers(struct server *server)
 {
 	unsigned i;
 
 	for (i = 0; i < server->worker_count; i++)
 		worker_stop(server->workers[i]);
-	if (!wait_for_workers(server))
+	if (!wait_for_workers(server)) {
+		for (i = 0; i < server->worker_count; i++)
+			(void)pthread_detach(server->workers[i]->thread);
 		return false;
+	}
 	for (i = 0; i < server->worker_count; i++)
 		worker_join(server->workers[i]);
 	for (i = 0; i < server->worker_count; i++)
@@ -316,7 +319,8 @@ static int serve(struct site *site, struct daemon *daemon)
 {
 	int status = startup_write_pidfile(&site->server);
 
-	site->pidfile_written = status == EX_OK;
+	site->pidfile_written =
+		status == EX_OK && site->server.options->pidfile != NULL;
 	if (status == EX_OK)
 		status = set_up(site);
 	if (status == EX_OK)
