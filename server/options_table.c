@@ -198,9 +198,10 @@ const struct option_row option_rows[] = {
 	  .help = "structure of a new data file; a hash cannot list its keys "
 		  "in order" },
 	{ OPTION_SIZE, OPTION_DATA, 'A', .name = "page-size", .arg = "size",
-	  .preset = "8k", FIELD(page_bytes), .min = 512, .max = 64 * KIB,
+	  .preset = "4k", FIELD(page_bytes), .min = 512, .max = 64 * KIB,
 	  .unit = 1, .setting = "page_size",
-	  .help = "page of a new data file, in bytes; a power of 2" },
+	  .help = "page of a new data file, in bytes; a power of 2; above 4k "
+		  "a kill or a power cut can damage one" },
 	{ OPTION_SIZE, OPTION_DATA, 'L', .name = "log-buffer",
 	  .arg = "size", .preset = "256", FIELD(log_buffer_bytes),
 	  .min = 32 * KIB, .max = 64 * MIB, .unit = KIB,

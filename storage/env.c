@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "storage/disk.h"
 #include "storage/home.h"
 #include "storage/refuse.h"
 #include "storage/thread.h"
@@ -20,36 +20,6 @@
 #define CACHE_MIN_BYTES	     (UINT64_C(64) << 10)
 #define LOCKS_MAX	     20000
 #define TRANSACTIONS_MAX     64
-#define WRITE_PAGES_IN_ROW   32
-#define WRITE_PAUSE_US	     2000
-
-/*
- * The one mutable global of the folder. Berkeley DB calls the fsync hook with
- * a file descriptor and nothing else, and may swallow its failure (a page is
- * evicted, the log before it is flushed, another page is taken instead). The
- * kernel reports a lost page once only. So failures are counted here, where
- * they cannot be missed; every store compares the count before it calls
- * anything durable.
- */
-static atomic_ulong failed_syncs;
-
-/*
- * Without a hook Berkeley DB calls fdatasync again and again after EIO, and
- * the second call succeeds though data were lost. ENOSPC becomes EIO, so that
- * ENOSPC from the log always means that a write did not fit.
- */
-static int sync_file(int fd)
-{
-	int error;
-
-	do {
-		error = fdatasync(fd) == 0 ? 0 : errno;
-	} while (error == EINTR);
-	if (error == 0)
-		return 0;
-	atomic_fetch_add(&failed_syncs, 1);
-	return error == ENOSPC || error == EDQUOT ? EIO : error;
-}
 
 void env_say(struct env *env, enum store_severity severity, const char *format,
 	     ...)
@@ -126,7 +96,7 @@ bool env_failed(const struct env *env)
 
 bool env_synced(struct env *env)
 {
-	if (atomic_load(&failed_syncs) != env->failed_syncs)
+	if (disk_failed_syncs() != env->failed_syncs)
 		env_fail(env, EIO, "fdatasync");
 	return !env_failed(env);
 }
@@ -257,21 +227,33 @@ static int set_all(struct env *env, const struct home *home)
 	if (error == 0)
 		error = db_env->mutex_set_increment(
 			db_env, (config->readers_max + 8) * 16);
-	if (error == 0)
-		error = db_env->set_mp_max_write(db_env, WRITE_PAGES_IN_ROW,
-						 WRITE_PAUSE_US);
 	return error;
+}
+
+/* After a write that did not fit it only says that recovery has failed. */
+static bool is_full_disk(const struct env *env, int error)
+{
+	return env_error_is_space(error) ||
+	       strstr(env->words, strerror(ENOSPC)) != NULL;
 }
 
 int env_refuse(struct env *env, int error, const char *what,
 	       struct store_refused *refused)
 {
-	enum store_refusal why = refusal_of(error);
+	const char *words = env->words[0] != '\0' ? env->words : "no details";
 
-	return refuse(refused, why, error > 0 ? error : EIO,
-		      "%s: cannot be opened: %s%s%s%s", what,
-		      db_strerror(error), env->words[0] != '\0' ? " (" : "",
-		      env->words, env->words[0] != '\0' ? ")" : "");
+	if (is_full_disk(env, error))
+		return refuse(refused, STORE_REFUSED_SYSTEM, ENOSPC,
+			      "%s: the disk is full (%s); free some space, the "
+			      "data are kept as they are",
+			      what, words);
+	if (error == DB_RUNRECOVERY)
+		return refuse(refused, STORE_REFUSED_DAMAGED, EIO,
+			      "%s: recovery failed (%s); restore a backup",
+			      what, words);
+	return refuse(refused, refusal_of(error), error > 0 ? error : EIO,
+		      "%s: cannot be opened: %s (%s)", what, db_strerror(error),
+		      words);
 }
 
 static void env_init(struct env *env, const struct store_config *config)
@@ -279,10 +261,10 @@ static void env_init(struct env *env, const struct store_config *config)
 	memset(env, 0, sizeof(*env));
 	env->config = config;
 	env->opening = true;
-	env->failed_syncs = atomic_load(&failed_syncs);
+	env->failed_syncs = disk_failed_syncs();
 	atomic_init(&env->failed, false);
 	(void)pthread_mutex_init(&env->message_lock, NULL);
-	(void)db_env_set_func_fsync(sync_file);
+	disk_install();
 }
 
 int env_open(struct env *env, const struct store_config *config,
@@ -341,6 +323,8 @@ int env_open_db(struct env *env, DB_TXN *txn, const char *file, DBTYPE type,
 		return error;
 	if (type != DB_UNKNOWN)
 		error = db->set_pagesize(db, page_bytes);
+	if (error == 0 && type != DB_UNKNOWN && page_bytes > ENV_SAFE_PAGE)
+		error = db->set_flags(db, DB_CHKSUM);
 	if (error == 0)
 		error = db->open(db, txn, file, NULL, type, flags, 0640);
 	if (error != 0) {

@@ -21,6 +21,13 @@
 
 struct home;
 
+/*
+ * A page of this size is written by the system in one piece. A bigger one can
+ * be torn by a kill or a power cut, which no recovery repairs; it has a
+ * checksum, so that it is at least found.
+ */
+#define ENV_SAFE_PAGE 4096
+
 struct env {
 	DB_ENV *db_env;
 	const struct store_config *config;

@@ -17,7 +17,7 @@
 #define FORMAT_KEY	"format"
 #define STATE_KEY	"state"
 #define FORMAT_BYTES	40
-#define STATE_FIELDS	10
+#define STATE_FIELDS	11
 #define STATE_BYTES	(8 * STATE_FIELDS)
 
 enum { TYPE_BTREE = 1, TYPE_HASH = 2 };
@@ -49,11 +49,17 @@ static int get(DB *db, const char *name, void *bytes, size_t size)
 static void encode_state(const struct state *state, unsigned char *to)
 {
 	const uint64_t fields[STATE_FIELDS] = {
-		state->next_stamp,	    state->live_items,
-		state->live_bytes,	    state->hidden_items,
-		state->hidden_bytes,	    state->flush_cutoff,
-		(uint64_t)state->flush_due, state->reclaim_cutoff,
-		state->grace_cutoff,	    (uint64_t)state->grace_until,
+		state->next_stamp,
+		state->live_items,
+		state->live_bytes,
+		state->hidden_items,
+		state->hidden_bytes,
+		state->flush_cutoff,
+		(uint64_t)state->flush_due,
+		state->reclaim_cutoff,
+		state->grace_cutoff,
+		(uint64_t)state->grace_until,
+		state->loose,
 	};
 
 	for (size_t i = 0; i < STATE_FIELDS; i++)
@@ -76,6 +82,7 @@ static void decode_state(const unsigned char *from, struct state *ret)
 	ret->reclaim_cutoff = fields[7];
 	ret->grace_cutoff = fields[8];
 	ret->grace_until = (int64_t)fields[9];
+	ret->loose = fields[10];
 }
 
 static int put_format(struct meta *meta, DB_TXN *txn, bool hash)

@@ -34,6 +34,11 @@ struct state {
 	uint64_t reclaim_cutoff; /* below: may be reclaimed */
 	uint64_t grace_cutoff;	 /* becomes reclaim_cutoff ... */
 	int64_t grace_until;	 /* ... at this second; 0: none waits */
+	/*
+	 * Not 0 while a store serves that shows changes before they are on
+	 * disk: after a crash ids may have been seen that are not known here.
+	 */
+	uint64_t loose;
 };
 
 struct meta {

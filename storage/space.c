@@ -11,9 +11,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define BALLAST_FILE  "ballast"
-#define BALLAST_EXTRA (UINT64_C(1) << 20)
-#define GONE_BYTES    (UINT64_C(1) << 20)
+#define BALLAST_FILE   "ballast"
+#define BALLAST_EXTRA  (UINT64_C(1) << 20)
+#define RECOVERY_BYTES (UINT64_C(4) << 20)
 
 static uint64_t free_bytes(const char *dir)
 {
@@ -23,12 +23,6 @@ static uint64_t free_bytes(const char *dir)
 	if (statvfs(dir, &fs) != 0)
 		return UINT64_MAX;
 	return (uint64_t)fs.f_bavail * fs.f_frsize;
-}
-
-bool space_is_gone(const struct home *home)
-{
-	return free_bytes(home->dir) < GONE_BYTES ||
-	       free_bytes(home->log_dir) < GONE_BYTES;
 }
 
 static uint64_t minus(uint64_t from, uint64_t bytes)
@@ -73,13 +67,13 @@ static uint64_t log_promise(const struct space *space)
 	return bytes;
 }
 
-static uint64_t least_left(const struct space *space, uint64_t data)
+/* What is left when `data` and `log` more bytes are in their files. */
+static uint64_t least_left(const struct space *space, uint64_t data,
+			   uint64_t log)
 {
 	const struct home *home = space->home;
-	uint64_t log = log_promise(space);
 	uint64_t left;
 
-	data = data_promise(space, data);
 	if (strcmp(home->dir, home->log_dir) == 0)
 		return minus(free_bytes(home->dir), data + log);
 	log = minus(free_bytes(home->log_dir), log);
@@ -117,6 +111,18 @@ void space_renew_ballast(struct space *space)
 	if (!space->ballast && is_plenty(space))
 		space->ballast = make_ballast(space);
 	(void)pthread_mutex_unlock(&space->lock);
+}
+
+void space_prepare(const struct home *home)
+{
+	char *path;
+
+	if (free_bytes(home->log_dir) >= RECOVERY_BYTES)
+		return;
+	path = home_path(home->log_dir, BALLAST_FILE);
+	if (path != NULL)
+		(void)unlink(path);
+	free(path);
 }
 
 int space_init(struct space *space, struct env *env, const struct home *home)
@@ -163,14 +169,19 @@ static bool fits_inside(struct space *space, const struct space_use *use,
 
 enum space_level space_check(struct space *space, const struct space_use *use)
 {
-	uint64_t data, left;
+	uint64_t data, promise, left;
 	bool inside;
 
 	if (space->reserve_bytes == 0)
 		return SPACE_PLENTY;
 	data = data_bytes(use->data);
-	left = least_left(space, data);
 	inside = fits_inside(space, use, data);
+	promise = data_promise(space, data);
+	/* The plain case needs no look at the log. */
+	left = least_left(space, promise, space->env->config->log_file_bytes);
+	if (minus(left, use->needed) >= space->reserve_bytes)
+		return SPACE_PLENTY;
+	left = least_left(space, promise, log_promise(space));
 	if (minus(left, use->needed) >= space->reserve_bytes)
 		return SPACE_PLENTY;
 	if (left < space->reserve_bytes / 4)

@@ -47,12 +47,15 @@ struct space {
 	bool ballast; /* is there */
 };
 
+/*
+ * Gives up the ballast of an earlier run if there is hardly room for the
+ * recovery. Thread: main, before the environment is opened.
+ */
+void space_prepare(const struct home *home);
+
 /* Returns 0 or -ENOMEM. Makes the ballast if there is room. */
 int space_init(struct space *space, struct env *env, const struct home *home);
 void space_done(struct space *space);
-
-/* True if there is no room even for what recovery has to write. */
-bool space_is_gone(const struct home *home);
 
 /* What the writer knows about the space it uses and will use. */
 struct space_use {

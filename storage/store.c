@@ -110,13 +110,8 @@ static int open_environment(struct store *store, struct store_refused *refused)
 		if (rc != 0)
 			return rc;
 	}
+	space_prepare(&store->home);
 	rc = env_open(&store->env, &store->config, &store->home, refused);
-	/* Berkeley DB says no more than that recovery failed. */
-	if (rc != 0 && space_is_gone(&store->home))
-		return refuse(refused, STORE_REFUSED_SYSTEM, ENOSPC,
-			      "%s: the disk is full and recovery needs some "
-			      "room; make some and start again",
-			      store->home.dir);
 	if (rc != 0)
 		return rc;
 	store->env.on_failed = clients_release;
@@ -128,6 +123,19 @@ static int open_environment(struct store *store, struct store_refused *refused)
 	return rc;
 }
 
+static void warn_of_big_pages(struct store *store, DB *data)
+{
+	uint32_t page_bytes = 0;
+
+	(void)data->get_pagesize(data, &page_bytes);
+	if (page_bytes > ENV_SAFE_PAGE)
+		env_say(&store->env, STORE_WARNING,
+			"%s: has pages of %u bytes; above %d a kill or a power "
+			"cut can damage one beyond repair, keep backups",
+			store->config.data_file, (unsigned)page_bytes,
+			ENV_SAFE_PAGE);
+}
+
 static int open_data(struct store *store, struct store_refused *refused)
 {
 	struct state state;
@@ -136,6 +144,7 @@ static int open_data(struct store *store, struct store_refused *refused)
 
 	if (rc != 0)
 		return rc;
+	warn_of_big_pages(store, data);
 	rc = space_init(&store->space, &store->env, &store->home);
 	if (rc != 0)
 		goto out_data;
@@ -282,16 +291,16 @@ out_free:
 
 int store_close(struct store *store)
 {
-	bool failed;
 	int rc;
 
 	sweep_stop(&store->sweep);
 	writer_stop(&store->writer);
 	flusher_stop(&store->flusher);
 	maint_stop(&store->maint);
-	failed = env_failed(&store->env);
+	rc = env_failed(&store->env) ? -EIO : writer_settle(&store->writer);
 	close_data(store);
-	rc = failed ? -EIO : maint_last_checkpoint(&store->env);
+	if (rc == 0)
+		rc = maint_last_checkpoint(&store->env);
 	if (env_close(&store->env) != 0)
 		rc = -EIO;
 	home_close(&store->home);

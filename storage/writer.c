@@ -14,6 +14,8 @@
 #define BATCH_BYTES_MAX (256U << 10)
 /* Readers are the victims of deadlocks; a writer that is one is a rarity. */
 #define CONFLICTS_MAX 1000
+/* More than any store gives out between two syncs. */
+#define STAMPS_SKIPPED (UINT64_C(1) << 32)
 
 static int64_t now_seconds(const struct store *store)
 {
@@ -31,6 +33,7 @@ static void begin(struct writer *writer)
 	apply->soonest = INT64_MAX;
 	apply->now_seconds = now_seconds(writer->store);
 	apply->position = ++writer->position;
+	apply->state.loose = writer->loose;
 	apply_due(apply);
 }
 
@@ -229,8 +232,8 @@ static void run_batch(struct writer *writer, struct store_op *first,
 	writer->apply.space =
 		look_for_space(writer, needed_bytes(first, count));
 	error = try_until_decided(writer, first, count);
-	if (env_error_is_space(error))
-		(void)space_give_up_ballast(&store->space);
+	if (env_error_is_space(error) && space_give_up_ballast(&store->space))
+		(void)env_flush_log(&store->env); /* empties the buffer */
 	if (error == 0 || env_failed(&store->env))
 		return;
 	for (size_t i = 0; i < count; i++, op = op->next) {
@@ -386,6 +389,44 @@ void writer_forget(struct writer *writer, const struct store_client *client)
 	(void)pthread_mutex_unlock(&writer->lock);
 }
 
+/* Commits the state as it is now, and syncs it. Returns 0 or -EIO. */
+static int save_state(struct writer *writer)
+{
+	struct store *store = writer->store;
+
+	if (try_until_decided(writer, NULL, 0) != 0 ||
+	    env_flush_log(&store->env) != 0)
+		return -EIO;
+	/* Nobody is there to be told, but readers may look at it later. */
+	atomic_store(&store->clients.applied, writer->position);
+	atomic_store(&store->clients.durable, writer->position);
+	return 0;
+}
+
+/* What the last run left to be done, before anything is served. */
+static int start_state(struct writer *writer)
+{
+	struct store *store = writer->store;
+	struct state *state = &writer->state;
+
+	writer->loose = store->config.sync != STORE_SYNC_ALWAYS;
+	/* Saved with the next change; until then no id is given. */
+	if (state->loose != 0)
+		state->next_stamp += STAMPS_SKIPPED;
+	if (state->loose == writer->loose &&
+	    next_due(state) > now_seconds(store))
+		return 0;
+	return save_state(writer);
+}
+
+int writer_settle(struct writer *writer)
+{
+	if (writer->state.loose == 0)
+		return 0;
+	writer->loose = false;
+	return save_state(writer);
+}
+
 int writer_init(struct writer *writer, struct store *store, DB *data,
 		const struct state *state)
 {
@@ -404,17 +445,12 @@ int writer_init(struct writer *writer, struct store *store, DB *data,
 	/* Unknown until the first sweep has looked. */
 	atomic_init(&writer->published.soonest, 0);
 	publish(writer);
-	if (next_due(state) > now_seconds(store))
-		return 0;
-	if (try_until_decided(writer, NULL, 0) != 0 ||
-	    env_flush_log(&store->env) != 0) {
+	rc = start_state(writer);
+	if (rc != 0) {
 		writer->data = NULL; /* the caller's again */
 		writer_done(writer);
-		return -EIO;
 	}
-	/* Durable already: no reader has to wait for it. */
-	atomic_store(&writer->published.flush_position, 0);
-	return 0;
+	return rc;
 }
 
 void writer_done(struct writer *writer)

@@ -48,6 +48,7 @@ struct writer {
 	struct state state;
 	struct apply apply;
 	uint64_t position;
+	uint64_t loose; /* for the state, see meta.h */
 	struct published published;
 };
 
@@ -63,6 +64,12 @@ int writer_start(struct writer *writer);
 
 /* Applies what is queued, then joins. */
 void writer_stop(struct writer *writer);
+
+/*
+ * Notes that all is on disk. Returns 0 or -EIO. Thread: main, after the
+ * writer and the flusher have ended.
+ */
+int writer_settle(struct writer *writer);
 
 /* Appends a list of ops. Never blocks for long. */
 void writer_push(struct writer *writer, struct store_op *first,

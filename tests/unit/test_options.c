@@ -24,7 +24,7 @@ static const struct {
 	{"", "umask", "700"},
 	{"", "domain_socket", "NULL"},
 	{"", "sync", "always"},
-	{"", "page_size", "8192"},
+	{"", "page_size", "4096"},
 	{"", "data_file", "data.db"},
 	{"", "log_dir", "NULL"},
 	{"", "access_method", "btree"},

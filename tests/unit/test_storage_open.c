@@ -8,12 +8,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/storage_rig.h"
@@ -473,69 +471,6 @@ START_TEST(test_shared_regions)
 }
 END_TEST
 
-/* Stores numbers in order, writes each to the pipe when it is durable. */
-static void serve_until_killed(int out)
-{
-	char key[32];
-
-	rig_open(&rig);
-	for (uint32_t i = 0;; i++) {
-		(void)snprintf(key, sizeof(key), "n%u", i);
-		rig_set(&rig, key, key);
-		if (i % 10 == 9)
-			rig_delete(&rig, "n0");
-		if (write(out, &i, sizeof(i)) != sizeof(i))
-			_exit(1);
-	}
-}
-
-/* Kills it after so many; returns the last number that was durable. */
-static uint32_t run_and_kill(uint32_t stop_at)
-{
-	uint32_t last = 0, number;
-	int fds[2], status;
-	pid_t child;
-
-	ck_assert_int_eq(pipe(fds), 0);
-	child = fork();
-	ck_assert_int_ge(child, 0);
-	if (child == 0) {
-		(void)close(fds[0]);
-		serve_until_killed(fds[1]);
-	}
-	(void)close(fds[1]);
-	while (last < stop_at &&
-	       read(fds[0], &number, sizeof(number)) == sizeof(number))
-		last = number;
-	ck_assert_int_eq(kill(child, SIGKILL), 0);
-	while (read(fds[0], &number, sizeof(number)) == sizeof(number))
-		last = number;
-	(void)close(fds[0]);
-	ck_assert_int_eq(waitpid(child, &status, 0), child);
-	ck_assert(WIFSIGNALED(status));
-	return last;
-}
-
-START_TEST(test_kill_loses_nothing_that_was_durable)
-{
-	uint32_t last = run_and_kill((uint32_t)_i);
-	struct store_counts counts;
-	char key[32];
-
-	ck_assert_uint_ge(last, (uint32_t)_i);
-	rig_open(&rig);
-	for (uint32_t i = 1; i <= last; i++) {
-		(void)snprintf(key, sizeof(key), "n%u", i);
-		rig_expect(&rig, key, key);
-	}
-	if (last >= 9)
-		rig_expect_missing(&rig, "n0");
-	store_counts(rig.store, &counts);
-	ck_assert_uint_ge(counts.items, last);
-	ck_assert_uint_le(counts.items, last + 2);
-}
-END_TEST
-
 static TCase *refusals(void)
 {
 	TCase *tcase = tcase_create("refusals");
@@ -577,8 +512,6 @@ static TCase *restarts(void)
 			    4);
 	tcase_add_test(tcase, test_settings_may_change_at_a_restart);
 	tcase_add_test(tcase, test_shared_regions);
-	tcase_add_loop_test(tcase, test_kill_loses_nothing_that_was_durable, 20,
-			    23);
 	return tcase;
 }
 

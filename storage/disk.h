@@ -1,0 +1,27 @@
+/*
+ * disk.h - what Berkeley DB calls to write and sync its files.
+ *
+ * It would call the system itself, but
+ *
+ * - after EIO it syncs again and again, and the second sync succeeds though
+ *   the kernel has dropped the pages: here a sync is tried once;
+ * - it may swallow the failure of a sync (a page is evicted, the log before it
+ *   is flushed, then another page is taken instead): here it is counted;
+ * - a page of which only the first half fitted on the disk looks new to the
+ *   recovery, which reads its first bytes only: here such a half is undone.
+ *
+ * Berkeley DB takes these functions for the whole process, and tells them
+ * nothing but the file.
+ *
+ * Threads: any.
+ */
+#ifndef STORAGE_DISK_H
+#define STORAGE_DISK_H
+
+/* Makes Berkeley DB use what is here. May be called again. */
+void disk_install(void);
+
+/* How many syncs of this process have failed so far. */
+unsigned long disk_failed_syncs(void);
+
+#endif
