@@ -181,17 +181,29 @@ void stats_sizes(struct server *server, struct stats_sink *sink)
 	sink->take(sink, "sizes_status", "disabled");
 }
 
+/* The nearest of memcached's names. A switch, so that no step is forgotten. */
 static const char *state_name(const struct registry_entry *entry, int self_fd)
 {
-	static const char *const names[] = {
-		[CONN_COMMAND] = "conn_read",	 [CONN_VALUE] = "conn_nread",
-		[CONN_SWALLOW] = "conn_swallow", [CONN_STREAM] = "conn_mwrite",
-		[CONN_CLOSING] = "conn_closing", [CONN_CLOSED] = "conn_closed",
-	};
-
 	if (entry->step < 0)
 		return "conn_listening";
-	return entry->fd == self_fd ? "conn_parse_cmd" : names[entry->step];
+	if (entry->fd == self_fd)
+		return "conn_parse_cmd";
+	switch ((enum conn_step)entry->step) {
+	case CONN_COMMAND:
+		return "conn_read";
+	case CONN_VALUE:
+		return "conn_nread";
+	case CONN_SWALLOW:
+		return "conn_swallow";
+	case CONN_STREAM:
+		return "conn_mwrite";
+	case CONN_CLOSING:
+	case CONN_LINGERING:
+		return "conn_closing";
+	case CONN_CLOSED:
+		break;
+	}
+	return "conn_closed";
 }
 
 static void say_conn(const struct registry_entry *entry,

@@ -256,6 +256,18 @@ def test_conns(server, talk):
         assert "listen_addr" not in shown[listening]
 
 
+@ours_only  # memcached closes it with unread bytes, answers may be lost
+def test_conns_that_end(server, talk):
+    """After the end of the answers it waits a moment for the peer's end."""
+    with server.connect() as other:
+        name = "tcp:127.0.0.1:%d" % other.sock.getsockname()[1]
+        other.ask(b"set k 0 0 -1\r\n",
+                  b"CLIENT_ERROR bad command line format\r\n")
+        other.expect_close()
+        shown = connections(talk)
+        assert name not in shown or shown[name]["state"] == "conn_closing"
+
+
 @ours_only  # memcached lists only what has become cold
 @pytest.mark.parametrize("limit,listed", [(0, 20), (7, 7), (100, 20)])
 def test_cachedump(talk, limit, listed):
