@@ -22,8 +22,8 @@ enum log_level {
 	LOG_LEVEL_ERROR,   /* something failed that should not */
 	LOG_LEVEL_WARNING, /* it goes on, but somebody should look */
 	LOG_LEVEL_INFO,	   /* start, stop, recovery: a few lines a day */
-	LOG_LEVEL_DEBUG,   /* -v: connections, checkpoints */
-	LOG_LEVEL_TRACE	   /* -vv: commands and answers */
+	LOG_LEVEL_DEBUG,   /* -v: connections */
+	LOG_LEVEL_TRACE	   /* -vv: commands */
 };
 
 struct log {

@@ -18,7 +18,7 @@ struct pool_block;
 struct pool {
 	struct pool_block *free;
 	size_t free_count;
-	size_t taken; /* blocks lent out, for the statistics */
+	size_t taken; /* blocks lent out, to find leaks */
 };
 
 /* Returns POOL_BLOCK_BYTES of memory, or NULL: no memory. */

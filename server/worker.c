@@ -1,9 +1,9 @@
 /*
  * worker.c - see worker.h: the loop, its turns, and the inbox.
  *
- * A turn: events are handled (reads, wake-ups, the tick); then
- * worker_end_turn() submits the writes, sends answers, and looks who of the
- * parked may go on. If anybody may, the next turn does not wait for events.
+ * A turn: events are handled (reads, wake-ups, the tick) and who is runnable
+ * runs; then the writes are submitted, answers sent, and the parked looked at:
+ * if any of them may go on, the next turn does not wait for events.
  */
 #include "server/worker.h"
 
