@@ -206,7 +206,9 @@ def interrupt_recovery(new_server, faults, items, times):
 
     home, server.home = server.home, copy
     calls = faults.count(ANY_CALL, ANY_FILE)
+    said = Said(server)
     server.start()
+    assert "recovery" in said.text()  # its progress
     total = calls.seen
     wanted = contents(server)
     server.kill9()
@@ -253,9 +255,7 @@ def write_much_then_crash(server, items, bound):
     before = contents(server)
     server.kill9()
     assert log_bytes(server) <= bound * 2
-    said = Said(server)
     server.start()
-    assert "recover" in said.text()
     assert contents(server) == before
 
 

@@ -60,7 +60,7 @@ def test_reserve_0_asks_nobody(new_server, faults):
 # ---- no byte more for the log -------------------------------------------
 
 def wait_for_full_disk(said):
-    wait_until(lambda: "full" in said.text(), "the complaint")
+    wait_until(lambda: "No space left" in said.text(), "the complaint")
 
 
 def test_full_log_waits_and_goes_on(new_server, faults):
@@ -203,18 +203,24 @@ def test_u52_real_enospc_waits_and_goes_on(disk, new_server):
             talk.set(b"k%d" % number, VALUE)
         talk.set(b"quiet", b"1")
         fill_disk(disk)
-        wanted = 200
-        talk.send(b"".join(b"set k%d 0 0 %d\r\n%s\r\n"
+        numbers = range(80, 120)  # more than what the ballast is for
+        talk.send(b"".join(b"set k%d 1 0 %d\r\n%s\r\n"
                            % (number, len(VALUE), VALUE)
-                           for number in range(wanted)))
+                           for number in numbers))
         wait_for_full_disk(said)
         assert reader.get(b"quiet") == b"1"
         (disk / "other").unlink()
-        answers = [talk.line() for _ in range(wanted)]
-        assert set(answers) <= {b"STORED", REFUSED}
-        for number, answer in enumerate(answers):
-            there = talk.get(b"k%d" % number) == VALUE
-            assert there == (answer == b"STORED" or number < 100)
+        for number in numbers:
+            stored = talk.line()
+            assert stored in (b"STORED", REFUSED)
+            reader.send(b"get k%d\r\n" % number)
+            line = reader.line()
+            assert line.startswith(b"VALUE") == \
+                (stored == b"STORED" or number < 100)
+            if line != b"END":
+                assert line.split()[2] == b"%d" % (stored == b"STORED")
+                assert reader.read(len(VALUE)) == VALUE
+                reader.expect(b"\r\nEND\r\n")
         talk.set(b"again", VALUE)
     server.kill9()
     server.start()
