@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The one mutable global of the folder: there is no other way out of a hook. */
+/* The only mutable globals of the folder: a hook has no other memory. */
 static atomic_ulong failed_syncs;
+static atomic_bool broken;
 
 unsigned long disk_failed_syncs(void)
 {
@@ -24,17 +25,21 @@ unsigned long disk_failed_syncs(void)
 
 /*
  * ENOSPC becomes EIO, so that ENOSPC from the log always means that a write
- * did not fit.
+ * did not fit. After one failure all syncs fail: so Berkeley DB writes no page
+ * whose log may be lost.
  */
 static int sync_file(int fd)
 {
 	int error;
 
+	if (atomic_load(&broken))
+		return EIO;
 	do {
 		error = fdatasync(fd) == 0 ? 0 : errno;
 	} while (error == EINTR);
 	if (error == 0)
 		return 0;
+	atomic_store(&broken, true);
 	atomic_fetch_add(&failed_syncs, 1);
 	return error == ENOSPC || error == EDQUOT ? EIO : error;
 }
@@ -139,6 +144,7 @@ static ssize_t write_here(int fd, const void *bytes, size_t size)
 
 void disk_install(void)
 {
+	atomic_store(&broken, false);
 	(void)db_env_set_func_fsync(sync_file);
 	(void)db_env_set_func_pwrite(write_at);
 	(void)db_env_set_func_write(write_here);

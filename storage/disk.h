@@ -18,7 +18,10 @@
 #ifndef STORAGE_DISK_H
 #define STORAGE_DISK_H
 
-/* Makes Berkeley DB use what is here. May be called again. */
+/*
+ * Makes Berkeley DB use what is here. When a sync has failed, all further ones
+ * do, until this is called again: for a store that is opened anew.
+ */
 void disk_install(void);
 
 /* How many syncs of this process have failed so far. */

@@ -226,9 +226,10 @@ int meta_put_state(struct meta *meta, DB_TXN *txn, const struct state *state)
 	return put(meta->db, txn, STATE_KEY, bytes, sizeof(bytes));
 }
 
+/* Nothing to sync: a checkpoint does it, or the store has failed. */
 void meta_close(struct meta *meta)
 {
 	if (meta->db != NULL)
-		(void)meta->db->close(meta->db, 0);
+		(void)meta->db->close(meta->db, DB_NOSYNC);
 	meta->db = NULL;
 }

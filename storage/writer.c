@@ -455,8 +455,10 @@ int writer_init(struct writer *writer, struct store *store, DB *data,
 
 void writer_done(struct writer *writer)
 {
+	uint32_t flags = env_failed(&writer->store->env) ? DB_NOSYNC : 0;
+
 	if (writer->data != NULL)
-		(void)writer->data->close(writer->data, 0);
+		(void)writer->data->close(writer->data, flags);
 	writer->data = NULL;
 	apply_done(&writer->apply);
 	(void)pthread_mutex_destroy(&writer->lock);
