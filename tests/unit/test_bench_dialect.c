@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bench/dialect.h"
+#include "tests/unit/run_suite.h"
 
 #define EVENTS_MAX 32
 
@@ -201,17 +202,11 @@ int main(void)
 {
 	Suite *suite = suite_create("bench/dialect");
 	TCase *tcase = tcase_create("dialect");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tcase, test_read_reply_split_anywhere, 0,
 			    COUNT(cases));
 	tcase_add_loop_test(tcase, test_put_request, 0, COUNT(request_cases));
 	tcase_add_test(tcase, test_dialect_find_unknown);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

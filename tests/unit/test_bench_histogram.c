@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/histogram.h"
+#include "tests/unit/run_suite.h"
 
 static struct histogram *histogram;
 
@@ -89,8 +90,6 @@ int main(void)
 {
 	Suite *suite = suite_create("bench/histogram");
 	TCase *tcase = tcase_create("histogram");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, test_quantile_of_nothing);
@@ -99,9 +98,5 @@ int main(void)
 	tcase_add_test(tcase, test_quantile_of_huge_value_is_the_maximum);
 	tcase_add_test(tcase, test_merge_adds_both);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -2,10 +2,10 @@
  * test_bench_keys.c - a value that is not the key's own is noticed.
  */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/keys.h"
+#include "tests/unit/run_suite.h"
 
 #define VALUE_BYTES 100
 
@@ -93,8 +93,6 @@ int main(void)
 {
 	Suite *suite = suite_create("bench/keys");
 	TCase *tcase = tcase_create("keys");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, test_put_key);
@@ -105,9 +103,5 @@ int main(void)
 	tcase_add_test(tcase, test_is_value_with_one_byte_changed);
 	tcase_add_test(tcase, test_is_value_of_two_versions_mixed);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bench/zipf.h"
+#include "tests/unit/run_suite.h"
 
 #define DRAWS 300000
 
@@ -82,17 +83,11 @@ int main(void)
 {
 	Suite *suite = suite_create("bench/zipf");
 	TCase *tcase = tcase_create("zipf");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tcase, test_zipf_draw_follows_the_law, 0,
 			    (int)(sizeof(laws) / sizeof(laws[0])));
 	tcase_add_test(tcase, test_zipf_draw_is_repeatable);
 	tcase_add_test(tcase, test_zipf_free_of_nothing);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

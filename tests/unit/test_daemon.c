@@ -28,6 +28,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/run_suite.h"
+
 /* --- a folder for files -------------------------------------------------- */
 
 static char folder[] = "/tmp/test_daemonXXXXXX";
@@ -490,8 +492,6 @@ int main(void)
 	Suite *suite = suite_create("daemon");
 	TCase *process = tcase_create("process");
 	TCase *files = tcase_create("files");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(process, test_detach_ready);
 	tcase_add_test(process, test_detach_failed);
@@ -513,9 +513,5 @@ int main(void)
 	tcase_add_loop_test(files, test_notify, 0, 2);
 	tcase_add_test(files, test_notify_without_manager);
 	suite_add_tcase(suite, files);
-	srunner_set_fork_status(runner, CK_FORK);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/input.h"
+#include "tests/unit/run_suite.h"
 
 #define LIMIT (4 * POOL_BLOCK_BYTES)
 
@@ -121,8 +122,6 @@ int main(void)
 {
 	Suite *suite = suite_create("input");
 	TCase *tests = tcase_create("input");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, test_input_idle_has_no_memory);
@@ -131,8 +130,5 @@ int main(void)
 	tcase_add_test(tests, test_input_random_steps_lose_nothing);
 	tcase_add_test(tests, test_input_consume_forgets_what_was_scanned);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/run_suite.h"
+
 #define TEXT_MAX (1 << 20)
 
 static FILE *file;
@@ -294,8 +296,6 @@ int main(void)
 {
 	Suite *suite = suite_create("log");
 	TCase *tcase = tcase_create("log");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, test_write_begins_with_time_and_level);
@@ -312,8 +312,5 @@ int main(void)
 	tcase_add_test(tcase, test_pace_holds_back_and_counts);
 	tcase_add_test(tcase, test_pace_lets_one_of_many_threads_through);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

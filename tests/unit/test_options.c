@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "tests/unit/run_suite.h"
+
 /* --- what is understood -------------------------------------------------- */
 
 static const struct {
@@ -455,8 +457,6 @@ int main(void)
 {
 	Suite *suite = suite_create("options");
 	TCase *tcase = tcase_create("options");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tcase, test_parse_takes, 0,
 			    sizeof(taken) / sizeof(taken[0]));
@@ -472,8 +472,5 @@ int main(void)
 	tcase_add_test(tcase, test_U70_relative_paths_become_absolute);
 	tcase_add_test(tcase, test_parse_warns_once_of_what_has_no_effect);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

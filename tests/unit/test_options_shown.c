@@ -8,6 +8,7 @@
 
 #include "server/options_table.h"
 #include "server/version.h"
+#include "tests/unit/run_suite.h"
 
 /* --- texts --------------------------------------------------------------- */
 
@@ -268,8 +269,6 @@ int main(void)
 {
 	Suite *suite = suite_create("options shown");
 	TCase *tcase = tcase_create("options shown");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, test_help_words);
 	tcase_add_test(tcase, test_help_fits_a_terminal);
@@ -283,8 +282,5 @@ int main(void)
 	tcase_add_test(tcase, test_table_is_consistent);
 	tcase_add_test(tcase, test_free_of_a_zeroed_struct);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

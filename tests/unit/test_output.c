@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/output.h"
+#include "tests/unit/run_suite.h"
 
 static uint64_t durable;
 static int freed_ops;
@@ -268,8 +269,6 @@ int main(void)
 {
 	Suite *suite = suite_create("output");
 	TCase *tests = tcase_create("output");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, test_output_send_packs_small_answers);
@@ -286,8 +285,5 @@ int main(void)
 		test_output_small_answers_behind_pending_ones_share_a_block);
 	tcase_add_test(tests, test_output_broken_peer);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -11,7 +11,8 @@
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "tests/unit/run_suite.h"
 
 #define TEXT_MAX   8192
 #define GUARD_SIZE 16384
@@ -478,16 +479,10 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
 	Suite *suite = suite_create("protocol_classic");
 	TCase *lines = tcase_create("lines");
-	int failed;
 
 	tcase_add_loop_test(lines, test_parse_line, 0, CASE_COUNT);
 	suite_add_tcase(suite, lines);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/unit/run_suite.h"
+
 #define GUARD_SIZE 16384
 
 static const struct proto_limits limits = {
@@ -252,11 +254,9 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
 	Suite *suite = suite_create("protocol_framing");
 	TCase *framing = tcase_create("framing");
 	TCase *verbs = tcase_create("verbs");
-	int failed;
 
 	tcase_add_test(framing, test_wait_sets_only_scanned);
 	tcase_add_test(framing, test_wait_on_empty_buffer);
@@ -274,9 +274,5 @@ int main(void)
 	tcase_add_test(verbs, test_verb_name_of_no_verb);
 	suite_add_tcase(suite, verbs);
 
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

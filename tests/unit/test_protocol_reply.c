@@ -10,7 +10,8 @@
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "tests/unit/run_suite.h"
 
 static const char *const lines[PROTO_CODE_COUNT] = {
 	[PROTO_DONE] = "OK\r\n",
@@ -173,10 +174,8 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
 	Suite *suite = suite_create("protocol_reply");
 	TCase *replies = tcase_create("replies");
-	int failed;
 
 	tcase_add_test(replies, test_line_of_every_code);
 	tcase_add_test(replies, test_line_of_done);
@@ -185,9 +184,5 @@ int main(void)
 	tcase_add_test(replies, test_value_at_its_longest);
 	suite_add_tcase(suite, replies);
 
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

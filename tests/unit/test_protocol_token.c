@@ -7,7 +7,8 @@
 #include "tests/unit/test_protocol_guard.h"
 
 #include <check.h>
-#include <stdlib.h>
+
+#include "tests/unit/run_suite.h"
 
 #define SLICE(text)                    \
 	{                              \
@@ -288,11 +289,9 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
 	Suite *suite = suite_create("protocol_token");
 	TCase *integers = tcase_create("integers");
 	TCase *tokens = tcase_create("tokens");
-	int failed;
 
 	tcase_add_test(integers, test_parse_u64);
 	tcase_add_test(integers, test_parse_u32);
@@ -308,9 +307,5 @@ int main(void)
 	tcase_add_test(tokens, test_slice_is);
 	suite_add_tcase(suite, tokens);
 
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -4,9 +4,9 @@
  */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 static struct rig rig;
@@ -304,8 +304,6 @@ int main(void)
 	Suite *suite = suite_create("storage flush");
 	TCase *tcase = tcase_create("flush");
 	TCase *hash = tcase_create("hash");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
@@ -327,8 +325,5 @@ int main(void)
 	tcase_add_test(hash, test_flushed_items_are_reclaimed_after_the_grace);
 	suite_add_tcase(suite, tcase);
 	suite_add_tcase(suite, hash);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 static struct rig rig;
@@ -112,8 +113,6 @@ int main(void)
 {
 	Suite *suite = suite_create("storage kill");
 	TCase *tcase = tcase_create("kill");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
@@ -121,8 +120,5 @@ int main(void)
 			    25);
 	tcase_add_test(tcase, test_ids_do_not_repeat_after_a_loose_run);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

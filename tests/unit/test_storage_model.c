@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 #define KEYS	    40
@@ -336,15 +337,10 @@ int main(void)
 {
 	Suite *suite = suite_create("storage model");
 	TCase *tcase = tcase_create("model");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, test_random_ops, 0,
 			    (int)(sizeof(shapes) / sizeof(shapes[0])));
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -9,11 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 #define PATH_MAX_BYTES 600
@@ -518,13 +518,8 @@ static TCase *restarts(void)
 int main(void)
 {
 	Suite *suite = suite_create("storage open");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, refusals());
 	suite_add_tcase(suite, restarts());
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

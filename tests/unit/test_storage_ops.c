@@ -2,11 +2,11 @@
  * test_storage_ops.c - every kind of op, and every answer it can give.
  */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
 #include "storage/storage.h"
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
@@ -482,8 +482,6 @@ int main(void)
 {
 	Suite *suite = suite_create("storage ops");
 	TCase *tcase = tcase_create("ops");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
@@ -506,8 +504,5 @@ int main(void)
 	tcase_add_test(tcase, test_low_space_refuses_growth_only);
 	tcase_add_test(tcase, test_exhausted_space_refuses_every_change);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

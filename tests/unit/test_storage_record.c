@@ -3,12 +3,12 @@
  */
 #include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "storage/record.h"
+#include "tests/unit/run_suite.h"
 
 /* The byte table of FORMAT.md. */
 static const unsigned char short_head[] = {
@@ -150,8 +150,6 @@ int main(void)
 {
 	Suite *suite = suite_create("storage record");
 	TCase *tcase = tcase_create("record");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, test_encode_writes_the_bytes_of_the_table);
 	tcase_add_test(tcase, test_encode_keeps_the_stamp_beside_a_given_id);
@@ -162,8 +160,5 @@ int main(void)
 	tcase_add_test(tcase, test_expired_from_the_second_on);
 	tcase_add_test(tcase, test_flushed_below_the_cutoff);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

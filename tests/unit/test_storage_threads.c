@@ -7,11 +7,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 #define THREADS	     4
@@ -320,8 +320,6 @@ int main(void)
 {
 	Suite *suite = suite_create("storage threads");
 	TCase *tcase = tcase_create("threads");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 120);
@@ -333,8 +331,5 @@ int main(void)
 	tcase_add_test(tcase, test_readers_and_clients_are_limited);
 	tcase_add_loop_test(tcase, test_close_finishes_what_is_in_flight, 0, 3);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "storage/storage.h"
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
@@ -294,8 +295,6 @@ int main(void)
 {
 	Suite *suite = suite_create("storage values");
 	TCase *tcase = tcase_create("values");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 120);
@@ -309,8 +308,5 @@ int main(void)
 	tcase_add_test(tcase, test_get_and_touch_of_a_big_value);
 	tcase_add_test(tcase, test_a_value_of_64_megabytes);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

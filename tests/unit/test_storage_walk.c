@@ -3,9 +3,9 @@
  */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 #define KEYS 50
@@ -183,8 +183,6 @@ int main(void)
 {
 	Suite *suite = suite_create("storage walk");
 	TCase *tcase = tcase_create("walk");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, test_every_item_once_and_in_order, 1, 4);
@@ -196,8 +194,5 @@ int main(void)
 	tcase_add_test(tcase, test_tells_sizes_without_reading);
 	tcase_add_test(tcase, test_holds_no_lock_between_steps);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }
