@@ -77,12 +77,11 @@ static int checkpoint(struct env *env)
 			     "a checkpoint failed, it will be tried "
 			     "again: %s",
 			     db_strerror(error));
-	return -EIO;
+	return env_error_is_space(error) ? -ENOSPC : -EIO;
 }
 
 int maint_last_checkpoint(struct env *env)
 {
-	(void)env->db_env->set_mp_max_write(env->db_env, 0, 0);
 	return checkpoint(env) == 0 ? 0 : -EIO;
 }
 
@@ -94,8 +93,6 @@ static void set_pace(struct maint *maint, uint32_t pages_in_row)
 		pages_in_row = PAGES_IN_ROW_MIN;
 	if (pages_in_row > PAGES_IN_ROW_MAX)
 		pages_in_row = PAGES_IN_ROW_MAX;
-	if (pages_in_row == maint->pages_in_row)
-		return;
 	maint->pages_in_row = pages_in_row;
 	(void)db_env->set_mp_max_write(db_env, (int)pages_in_row, PAUSE_US);
 }
@@ -162,6 +159,12 @@ static void trickle(struct env *env)
 	(void)db_env->memp_trickle(db_env, percent, NULL);
 }
 
+/* A checkpoint under way, too, goes on at full speed. */
+static void hurry(struct env *env)
+{
+	(void)env->db_env->set_mp_max_write(env->db_env, 0, 0);
+}
+
 void maint_make_room(struct maint *maint)
 {
 	int64_t until = thread_now_ms() + ANSWER_MS;
@@ -170,6 +173,7 @@ void maint_make_room(struct maint *maint)
 	(void)pthread_mutex_lock(&maint->lock);
 	seen = maint->answers;
 	maint->room_wanted = true;
+	hurry(maint->env);
 	(void)pthread_cond_signal(&maint->wake);
 	while (maint->answers == seen && !maint->stop &&
 	       thread_now_ms() < until)
@@ -184,10 +188,9 @@ static void make_room(struct maint *maint)
 	/* Only whole files can be removed, so a new one must have begun. */
 	if (log_position(maint->env) / file_bytes >
 		    maint->checkpoint_at / file_bytes &&
-	    thread_now_ms() >= maint->not_before_ms) {
-		set_pace(maint, PAGES_IN_ROW_MAX);
+	    thread_now_ms() >= maint->not_before_ms)
 		run_checkpoint(maint);
-	}
+	set_pace(maint, maint->pages_in_row);
 	(void)pthread_mutex_lock(&maint->lock);
 	maint->room_wanted = false;
 	maint->answers++;
@@ -260,6 +263,7 @@ void maint_stop(struct maint *maint)
 {
 	(void)pthread_mutex_lock(&maint->lock);
 	maint->stop = true;
+	hurry(maint->env);
 	(void)pthread_cond_broadcast(&maint->wake);
 	(void)pthread_mutex_unlock(&maint->lock);
 	(void)pthread_join(maint->thread, NULL);
