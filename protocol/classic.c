@@ -253,9 +253,9 @@ static enum proto_event parse_line(struct line *line)
 	if (line->rest.len > 0 && *line->rest.data != ' ' &&
 	    proto_token_take(&line->rest, &name))
 		word = proto_word_find(name);
-	if (!word && ends_like_http(line->rest))
+	if (word == NULL && ends_like_http(line->rest))
 		return PROTO_HANGUP;
-	if (!word)
+	if (word == NULL)
 		return refuse(line, PROTO_ERR_UNKNOWN);
 	request->verb = word->verb;
 	request->want_cas = word->want_cas;
@@ -276,7 +276,7 @@ static bool may_grow(struct proto_slice start,
 	if (!proto_token_take(&start, &name))
 		return false;
 	word = proto_word_find(name);
-	return word && word->shape == PROTO_SHAPE_KEYS;
+	return word != NULL && word->shape == PROTO_SHAPE_KEYS;
 }
 
 enum proto_event proto_classic_parse(const char *buf, size_t len,
@@ -290,7 +290,7 @@ enum proto_event proto_classic_parse(const char *buf, size_t len,
 	assert(scanned <= len);
 	if (scanned < len)
 		end = memchr(buf + scanned, '\n', len - scanned);
-	if (!end) {
+	if (end == NULL) {
 		if (!may_grow((struct proto_slice){buf, len}, limits))
 			return PROTO_HANGUP;
 		ret->scanned = len;

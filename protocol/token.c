@@ -109,11 +109,10 @@ bool proto_slice_is(struct proto_slice text, const char *word)
 bool proto_parse_u64(struct proto_slice text, uint64_t *ret)
 {
 	uint64_t value = 0;
-	size_t i;
 
 	if (text.len == 0)
 		return false;
-	for (i = 0; i < text.len; i++) {
+	for (size_t i = 0; i < text.len; i++) {
 		unsigned int digit = (unsigned char)text.data[i] - '0';
 
 		if (digit > 9 || value > UINT64_MAX / 10)

@@ -41,9 +41,7 @@ static const struct proto_word words[] = {
 
 const struct proto_word *proto_word_find(struct proto_slice name)
 {
-	size_t i;
-
-	for (i = 0; i < WORD_COUNT; i++) {
+	for (size_t i = 0; i < WORD_COUNT; i++) {
 		const struct proto_word *word = &words[i];
 
 		if (word->name.len == name.len &&
@@ -55,9 +53,7 @@ const struct proto_word *proto_word_find(struct proto_slice name)
 
 const char *proto_verb_name(enum proto_verb verb)
 {
-	size_t i;
-
-	for (i = 0; i < WORD_COUNT; i++) {
+	for (size_t i = 0; i < WORD_COUNT; i++) {
 		if (words[i].verb == verb)
 			return words[i].name.data;
 	}

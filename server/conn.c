@@ -480,7 +480,7 @@ out_free:
 	conn_free(conn);
 out_close:
 	COUNT(worker, malloc_fails);
-	close(fd);
+	(void)close(fd);
 	atomic_fetch_sub(&worker->server->curr_connections, 1);
 }
 
@@ -510,7 +510,7 @@ void conn_close(struct conn *conn)
 	input_clear(&conn->in, &worker->pool);
 	registry_remove(&worker->server->registry, conn);
 	TAILQ_REMOVE(&worker->conns, conn, link);
-	close(conn->fd);
+	(void)close(conn->fd);
 	atomic_fetch_sub(&worker->server->curr_connections, 1);
 	if (conn->in_flight == 0) {
 		output_clear(&conn->out);

@@ -70,9 +70,7 @@ static inline void counter_add(struct counters *set, enum counter which,
 static inline void counters_sum(const struct counters *set,
 				uint64_t sums[COUNTER_COUNT])
 {
-	int i;
-
-	for (i = 0; i < COUNTER_COUNT; i++)
+	for (int i = 0; i < COUNTER_COUNT; i++)
 		sums[i] += atomic_load_explicit(&set->value[i],
 						memory_order_relaxed);
 }

@@ -111,10 +111,10 @@ int daemon_ready(struct daemon *daemon, bool keep_stderr)
 	if (chdir("/") < 0 || dup2(fd, STDIN_FILENO) < 0 ||
 	    dup2(fd, STDOUT_FILENO) < 0 ||
 	    (!keep_stderr && dup2(fd, STDERR_FILENO) < 0)) {
-		int error = -errno;
+		int err = -errno;
 
 		(void)close(fd);
-		return error;
+		return err;
 	}
 	if (fd > STDERR_FILENO)
 		(void)close(fd);
@@ -131,20 +131,19 @@ void daemon_failed(struct daemon *daemon, int exit_status)
 static int write_pid(const char *path)
 {
 	char text[32];
-	int error = 0;
+	int err = 0;
 	int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-
 	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
 	n = write(fd, text, (size_t)len);
 	if (n != len)
-		error = n < 0 ? -errno : -ENOSPC;
-	if (close(fd) < 0 && error == 0)
-		error = -errno;
-	return error;
+		err = n < 0 ? -errno : -ENOSPC;
+	if (close(fd) < 0 && err == 0)
+		err = -errno;
+	return err;
 }
 
 int daemon_write_pidfile(const char *path)
@@ -152,21 +151,21 @@ int daemon_write_pidfile(const char *path)
 	char temporary[PATH_MAX];
 	int n = snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path,
 			 (long)getpid());
-	int error;
+	int err;
 
 	if (n < 0 || (size_t)n >= sizeof(temporary))
 		return -ENAMETOOLONG;
-	error = write_pid(temporary);
-	if (error == -EEXIST) {
+	err = write_pid(temporary);
+	if (err == -EEXIST) {
 		/* Somebody with our id died while writing it. */
 		(void)unlink(temporary);
-		error = write_pid(temporary);
+		err = write_pid(temporary);
 	}
-	if (error == 0 && rename(temporary, path) < 0)
-		error = -errno;
-	if (error != 0 && error != -EEXIST)
+	if (err == 0 && rename(temporary, path) < 0)
+		err = -errno;
+	if (err != 0 && err != -EEXIST)
 		(void)unlink(temporary);
-	return error;
+	return err;
 }
 
 int daemon_remove_pidfile(const char *path)
@@ -191,13 +190,13 @@ int daemon_find_user(const char *name, struct daemon_user *ret)
 	struct daemon_user user;
 	struct passwd entry, *found;
 	char strings[16384]; /* of one entry; the C library suggests 1024 */
-	int error;
+	int err;
 
 	if (strlen(name) >= sizeof(user.name))
 		return -ENOENT;
-	error = getpwnam_r(name, &entry, strings, sizeof(strings), &found);
-	if (error != 0)
-		return -error;
+	err = getpwnam_r(name, &entry, strings, sizeof(strings), &found);
+	if (err != 0)
+		return -err;
 	if (found == NULL)
 		return -ENOENT;
 	(void)snprintf(user.name, sizeof(user.name), "%s", name);
@@ -281,7 +280,7 @@ int daemon_notify(const char *state)
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	size_t path_len, to_len;
-	int fd, error = 0;
+	int fd, err = 0;
 
 	if (path == NULL || path[0] == '\0')
 		return 0;
@@ -297,7 +296,7 @@ int daemon_notify(const char *state)
 		return -errno;
 	if (sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
 		   (const struct sockaddr *)&to, (socklen_t)to_len) < 0)
-		error = -errno;
+		err = -errno;
 	(void)close(fd);
-	return error;
+	return err;
 }

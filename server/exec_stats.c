@@ -204,11 +204,9 @@ static enum conn_next answer_pairs(struct conn *conn,
 
 enum conn_next exec_stats(struct conn *conn, const struct proto_request *req)
 {
-	size_t i;
-
 	if (req->arg_count == 0)
 		return answer_pairs(conn, stats_general);
-	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		if (!proto_slice_is(req->args[0], groups[i].name))
 			continue;
 		if (groups[i].own != NULL)

@@ -64,7 +64,6 @@ static struct store_op *op_new(struct conn *conn, enum store_op_kind kind,
 static void op_submit(struct conn *conn, struct store_op *op)
 {
 	struct pending *pending = op->user;
-
 	size_t held = sizeof(*op) + sizeof(*pending) + op->key_bytes +
 		      op->value_bytes;
 

@@ -80,7 +80,7 @@ static int bind_tcp(const struct addrinfo *info, int *ret_fd)
 				 sizeof(one));
 	if (bind(fd, info->ai_addr, info->ai_addrlen) != 0) {
 		err = -errno;
-		close(fd);
+		(void)close(fd);
 		return err;
 	}
 	*ret_fd = fd;
@@ -143,18 +143,18 @@ static int open_tcp(struct listeners *all, const struct options_listen *listen,
 	char port[8];
 	int err;
 
-	snprintf(port, sizeof(port), "%u", listen->port);
+	(void)snprintf(port, sizeof(port), "%u", listen->port);
 	err = getaddrinfo(listen->host, port, &hints, &found);
 	if (err != 0) {
-		snprintf(text, text_bytes, "cannot listen on %s: %s", host,
-			 gai_strerror(err));
+		(void)snprintf(text, text_bytes, "cannot listen on %s: %s",
+			       host, gai_strerror(err));
 		return -EADDRNOTAVAIL;
 	}
 	err = open_found(all, found, host, port);
 	freeaddrinfo(found);
 	if (err != 0)
-		snprintf(text, text_bytes, "cannot listen on %s:%s: %s", host,
-			 port, strerror(-err));
+		(void)snprintf(text, text_bytes, "cannot listen on %s:%s: %s",
+			       host, port, strerror(-err));
 	return err;
 }
 
@@ -169,7 +169,7 @@ static bool is_alive(const struct sockaddr_un *addr)
 	alive = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ==
 			0 ||
 		errno != ECONNREFUSED;
-	close(fd);
+	(void)close(fd);
 	return alive;
 }
 
@@ -205,9 +205,9 @@ static int bind_unix(const char *path, uint32_t mask, int *ret_fd)
 	old = umask(0777 & ~mask);
 	err = bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 ? 0
 								    : -errno;
-	umask(old);
+	(void)umask(old);
 	if (err != 0) {
-		close(fd);
+		(void)close(fd);
 		return err;
 	}
 	*ret_fd = fd;
@@ -225,9 +225,10 @@ static int open_unix(struct listeners *all, char *text, size_t text_bytes)
 	if (err == 0)
 		err = lstat(path, &all->unix_stat) == 0 ? 0 : -errno;
 	if (err != 0)
-		snprintf(text, text_bytes, "cannot listen on %s: %s", path,
-			 err == -EEXIST ? "something else has this name"
-					: strerror(-err));
+		(void)snprintf(text, text_bytes, "cannot listen on %s: %s",
+			       path,
+			       err == -EEXIST ? "something else has this name"
+					      : strerror(-err));
 	return err;
 }
 
@@ -236,15 +237,14 @@ int listeners_open(struct server *server, struct listeners **ret, char *text,
 {
 	const struct options *options = server->options;
 	struct listeners *all = calloc(1, sizeof(*all));
-	size_t i;
 	int err = 0;
 
 	if (all == NULL) {
-		snprintf(text, text_bytes, "no memory for the listeners");
+		(void)snprintf(text, text_bytes, "no memory for the listeners");
 		return -ENOMEM;
 	}
 	all->server = server;
-	for (i = 0; i < options->listen_count && err == 0; i++)
+	for (size_t i = 0; i < options->listen_count && err == 0; i++)
 		err = open_tcp(all, &options->listen[i], text, text_bytes);
 	if (err != 0) {
 		listeners_free(all);
@@ -259,11 +259,10 @@ int listeners_open(struct server *server, struct listeners **ret, char *text,
 static void listeners_pause(struct listeners *all)
 {
 	struct timeval wait = {.tv_usec = 10000};
-	size_t i;
 
 	if (!atomic_exchange(&all->server->accepting, false))
 		return;
-	for (i = 0; i < all->count; i++)
+	for (size_t i = 0; i < all->count; i++)
 		(void)event_del(all->list[i].event);
 	atomic_fetch_add(&all->server->listen_disabled, 1);
 	all->paused_us = clock_monotonic_us();
@@ -280,7 +279,6 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
 {
 	struct listeners *all = arg;
 	struct timeval wait = {.tv_usec = 10000};
-	size_t i;
 
 	(void)fd;
 	(void)what;
@@ -288,7 +286,7 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
 		(void)event_add(all->resume_event, &wait);
 		return;
 	}
-	for (i = 0; i < all->count; i++)
+	for (size_t i = 0; i < all->count; i++)
 		(void)event_add(all->list[i].event, NULL);
 	atomic_fetch_add(&all->server->listen_disabled_us,
 			 (uint64_t)(clock_monotonic_us() - all->paused_us));
@@ -300,7 +298,7 @@ static void refuse(struct server *server, int fd)
 	static const char line[] = "ERROR Too many open connections\r\n";
 
 	(void)!send(fd, line, sizeof(line) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	close(fd);
+	(void)close(fd);
 	atomic_fetch_add(&server->rejected_connections, 1);
 }
 
@@ -313,17 +311,17 @@ static void hand_out(struct listeners *all, int fd, int listen_fd)
 	if (worker_post(server->workers[index], fd, listen_fd))
 		return;
 	atomic_fetch_sub(&server->curr_connections, 1);
-	close(fd);
+	(void)close(fd);
 }
 
 static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 {
 	struct listener *listener = arg;
 	struct listeners *all = listener->all;
-	int i, fd;
+	int fd;
 
 	(void)what;
-	for (i = 0; i < ACCEPTS_A_TURN; i++) {
+	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
 		bool fast = all->server->options->conn_limit_fast;
 
 		if (is_full(all->server) && !fast) {
@@ -366,7 +364,6 @@ static int listener_start(struct listener *listener, struct event_base *base)
 int listeners_start(struct listeners *all, struct event_base *base, char *text,
 		    size_t text_bytes)
 {
-	size_t i;
 	int err = 0;
 
 	if (all->server->options->unix_socket != NULL)
@@ -376,11 +373,12 @@ int listeners_start(struct listeners *all, struct event_base *base, char *text,
 	all->resume_event = event_new(base, -1, 0, on_resume, all);
 	if (all->resume_event == NULL)
 		err = -ENOMEM;
-	for (i = 0; i < all->count && err == 0; i++) {
+	for (size_t i = 0; i < all->count && err == 0; i++) {
 		err = listener_start(&all->list[i], base);
 		if (err != 0)
-			snprintf(text, text_bytes, "cannot listen on %s: %s",
-				 all->list[i].entry.addr, strerror(-err));
+			(void)snprintf(text, text_bytes,
+				       "cannot listen on %s: %s",
+				       all->list[i].entry.addr, strerror(-err));
 	}
 	atomic_store(&all->server->accepting, err == 0);
 	return err;
@@ -391,10 +389,10 @@ int listeners_start(struct listeners *all, struct event_base *base, char *text,
 void listeners_describe(const struct listeners *all, char *buf,
 			size_t buf_bytes)
 {
-	size_t i, used = 0;
+	size_t used = 0;
 
 	buf[0] = '\0';
-	for (i = 0; i < all->count && used < buf_bytes; i++) {
+	for (size_t i = 0; i < all->count && used < buf_bytes; i++) {
 		const char *addr = all->list[i].entry.addr;
 
 		if (all->list[i].is_tcp)
@@ -406,9 +404,7 @@ void listeners_describe(const struct listeners *all, char *buf,
 
 static int write_ports(const struct listeners *all, FILE *file)
 {
-	size_t i;
-
-	for (i = 0; i < all->count; i++) {
+	for (size_t i = 0; i < all->count; i++) {
 		const char *addr = all->list[i].entry.addr;
 		const char *family = addr[3] == '6' ? "INET6" : "INET";
 
@@ -421,9 +417,7 @@ static int write_ports(const struct listeners *all, FILE *file)
 
 static bool any_tcp(const struct listeners *all)
 {
-	size_t i;
-
-	for (i = 0; i < all->count; i++)
+	for (size_t i = 0; i < all->count; i++)
 		if (all->list[i].is_tcp)
 			return true;
 	return false;
@@ -465,11 +459,9 @@ static void remove_own(const struct listeners *all)
 
 void listeners_free(struct listeners *all)
 {
-	size_t i;
-
 	if (all == NULL)
 		return;
-	for (i = 0; i < all->count; i++) {
+	for (size_t i = 0; i < all->count; i++) {
 		struct listener *listener = &all->list[i];
 
 		if (listener->registered)
@@ -477,7 +469,7 @@ void listeners_free(struct listeners *all)
 						 &listener->entry);
 		if (listener->event != NULL)
 			event_free(listener->event);
-		close(listener->entry.fd);
+		(void)close(listener->entry.fd);
 		if (!listener->is_tcp)
 			remove_own(all);
 	}

@@ -57,7 +57,7 @@ int log_to_file(struct log *log, const char *path)
 		return -errno;
 	if (dup2(fd, log->fd) < 0)
 		err = -errno;
-	close(fd);
+	(void)close(fd);
 	if (err == 0)
 		atomic_store(&log->priority, false);
 	return err;

@@ -118,7 +118,7 @@ static enum options_result take_value(struct parse *p,
 	char expects[128], shown[128] = "";
 
 	if (value != NULL)
-		log_escape(shown, sizeof(shown), value, strlen(value));
+		(void)log_escape(shown, sizeof(shown), value, strlen(value));
 	switch (option_set(row, value, &p->options)) {
 	case OPTION_TAKEN:
 		p->given[row - option_rows] = true;
@@ -201,7 +201,7 @@ static enum options_result take_o_name(struct parse *p, const char *text,
 	char shown[64], spelled[80];
 	char *value = NULL;
 
-	log_escape(shown, sizeof(shown), text, name_len);
+	(void)log_escape(shown, sizeof(shown), text, name_len);
 	(void)snprintf(spelled, sizeof(spelled), "-o %s", shown);
 	if (row == NULL) {
 		complain(p, "%s: unknown option", spelled);
@@ -247,7 +247,7 @@ static void complain_getopt(struct parse *p, int got, const char *word)
 	const char *why = got == ':' ? "needs a value" : "takes no value";
 	char shown[80];
 
-	log_escape(shown, sizeof(shown), word, strcspn(word, "="));
+	(void)log_escape(shown, sizeof(shown), word, strcspn(word, "="));
 	if (optopt >= LONG_BASE)
 		complain(p, "%s: %s", shown, why);
 	else if (got == ':')
@@ -291,8 +291,8 @@ static enum options_result take_line(struct parse *p, int argc, char **argv)
 	if (result == OPTIONS_RUN && optind < argc) {
 		char shown[128];
 
-		log_escape(shown, sizeof(shown), argv[optind],
-			   strlen(argv[optind]));
+		(void)log_escape(shown, sizeof(shown), argv[optind],
+				 strlen(argv[optind]));
 		complain(p, "\"%s\" is not an option", shown);
 		result = OPTIONS_REFUSED;
 	}

@@ -295,9 +295,9 @@ enum output_state output_send(struct output *out, int fd,
 		const struct reply *stop;
 		size_t wanted = 0;
 		ssize_t sent = 0;
-		int i, count = output_gather(out, client, iov, &stop, &state);
+		int count = output_gather(out, client, iov, &stop, &state);
 
-		for (i = 0; i < count; i++)
+		for (int i = 0; i < count; i++)
 			wanted += iov[i].iov_len;
 		if (wanted > 0) {
 			message.msg_iovlen = (size_t)count;

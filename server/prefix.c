@@ -22,7 +22,7 @@ void prefixes_init(struct prefixes *prefixes, char delimiter, bool on)
 	prefixes->table = NULL;
 	prefixes->delimiter = delimiter;
 	atomic_init(&prefixes->on, on);
-	pthread_mutex_init(&prefixes->lock, NULL);
+	(void)pthread_mutex_init(&prefixes->lock, NULL);
 }
 
 static void prefixes_clear(struct prefixes *prefixes)
@@ -38,7 +38,7 @@ static void prefixes_clear(struct prefixes *prefixes)
 void prefixes_done(struct prefixes *prefixes)
 {
 	prefixes_clear(prefixes);
-	pthread_mutex_destroy(&prefixes->lock);
+	(void)pthread_mutex_destroy(&prefixes->lock);
 }
 
 static struct prefix *prefixes_find(struct prefixes *prefixes, const char *name,
@@ -73,18 +73,18 @@ void prefixes_count(struct prefixes *prefixes, enum prefix_event event,
 	end = memchr(key, prefixes->delimiter, key_bytes);
 	if (end == NULL)
 		return;
-	pthread_mutex_lock(&prefixes->lock);
+	(void)pthread_mutex_lock(&prefixes->lock);
 	prefix = prefixes_find(prefixes, key, (size_t)(end - key));
 	if (prefix != NULL)
 		prefix->counts[event]++;
-	pthread_mutex_unlock(&prefixes->lock);
+	(void)pthread_mutex_unlock(&prefixes->lock);
 }
 
 void prefixes_reset(struct prefixes *prefixes)
 {
-	pthread_mutex_lock(&prefixes->lock);
+	(void)pthread_mutex_lock(&prefixes->lock);
 	prefixes_clear(prefixes);
-	pthread_mutex_unlock(&prefixes->lock);
+	(void)pthread_mutex_unlock(&prefixes->lock);
 }
 
 bool prefixes_each(struct prefixes *prefixes, prefix_visit_fn visit, void *arg)
@@ -92,12 +92,12 @@ bool prefixes_each(struct prefixes *prefixes, prefix_visit_fn visit, void *arg)
 	struct prefix *prefix, *next;
 	bool go_on = true;
 
-	pthread_mutex_lock(&prefixes->lock);
+	(void)pthread_mutex_lock(&prefixes->lock);
 	HASH_ITER (hh, prefixes->table, prefix, next) {
 		go_on = visit(arg, prefix->name, prefix->bytes, prefix->counts);
 		if (!go_on)
 			break;
 	}
-	pthread_mutex_unlock(&prefixes->lock);
+	(void)pthread_mutex_unlock(&prefixes->lock);
 	return go_on;
 }

@@ -15,44 +15,44 @@
 
 void registry_init(struct registry *registry)
 {
-	pthread_mutex_init(&registry->lock, NULL);
+	(void)pthread_mutex_init(&registry->lock, NULL);
 	TAILQ_INIT(&registry->conns);
 	TAILQ_INIT(&registry->listeners);
 }
 
 void registry_done(struct registry *registry)
 {
-	pthread_mutex_destroy(&registry->lock);
+	(void)pthread_mutex_destroy(&registry->lock);
 }
 
 void registry_add(struct registry *registry, struct conn *conn)
 {
-	pthread_mutex_lock(&registry->lock);
+	(void)pthread_mutex_lock(&registry->lock);
 	TAILQ_INSERT_TAIL(&registry->conns, conn, registry_link);
-	pthread_mutex_unlock(&registry->lock);
+	(void)pthread_mutex_unlock(&registry->lock);
 }
 
 void registry_remove(struct registry *registry, struct conn *conn)
 {
-	pthread_mutex_lock(&registry->lock);
+	(void)pthread_mutex_lock(&registry->lock);
 	TAILQ_REMOVE(&registry->conns, conn, registry_link);
-	pthread_mutex_unlock(&registry->lock);
+	(void)pthread_mutex_unlock(&registry->lock);
 }
 
 void registry_add_listener(struct registry *registry,
 			   struct registry_listener *listener)
 {
-	pthread_mutex_lock(&registry->lock);
+	(void)pthread_mutex_lock(&registry->lock);
 	TAILQ_INSERT_TAIL(&registry->listeners, listener, link);
-	pthread_mutex_unlock(&registry->lock);
+	(void)pthread_mutex_unlock(&registry->lock);
 }
 
 void registry_remove_listener(struct registry *registry,
 			      struct registry_listener *listener)
 {
-	pthread_mutex_lock(&registry->lock);
+	(void)pthread_mutex_lock(&registry->lock);
 	TAILQ_REMOVE(&registry->listeners, listener, link);
-	pthread_mutex_unlock(&registry->lock);
+	(void)pthread_mutex_unlock(&registry->lock);
 }
 
 static int entry_order(const void *left, const void *right)
@@ -71,9 +71,9 @@ static void entry_of_conn(struct registry_entry *entry, struct conn *conn)
 		.last_command = atomic_load_explicit(&conn->last_command,
 						     memory_order_relaxed),
 	};
-	snprintf(entry->addr, sizeof(entry->addr), "%s", conn->addr);
-	snprintf(entry->listen_addr, sizeof(entry->listen_addr), "%s",
-		 conn->listen_addr);
+	(void)snprintf(entry->addr, sizeof(entry->addr), "%s", conn->addr);
+	(void)snprintf(entry->listen_addr, sizeof(entry->listen_addr), "%s",
+		       conn->listen_addr);
 }
 
 static size_t registry_count(const struct registry *registry)
@@ -97,22 +97,22 @@ int registry_list(struct registry *registry,
 	struct conn *conn;
 	int count = 0;
 
-	pthread_mutex_lock(&registry->lock);
+	(void)pthread_mutex_lock(&registry->lock);
 	entries = calloc(registry_count(registry) + 1, sizeof(*entries));
 	if (entries == NULL) {
-		pthread_mutex_unlock(&registry->lock);
+		(void)pthread_mutex_unlock(&registry->lock);
 		return -ENOMEM;
 	}
 	TAILQ_FOREACH (listener, &registry->listeners, link) {
 		entries[count].fd = listener->fd;
 		entries[count].step = -1;
-		snprintf(entries[count].addr, sizeof(entries[count].addr), "%s",
-			 listener->addr);
+		(void)snprintf(entries[count].addr, sizeof(entries[count].addr),
+			       "%s", listener->addr);
 		count++;
 	}
 	TAILQ_FOREACH (conn, &registry->conns, registry_link)
 		entry_of_conn(&entries[count++], conn);
-	pthread_mutex_unlock(&registry->lock);
+	(void)pthread_mutex_unlock(&registry->lock);
 	qsort(entries, (size_t)count, sizeof(*entries), entry_order);
 	*ret_entries = entries;
 	return count;
@@ -134,14 +134,15 @@ void registry_format_addr(int fd, bool peer, char *buf, size_t buf_bytes)
 		addr.any.sa_family = AF_UNSPEC;
 	switch (addr.any.sa_family) {
 	case AF_INET:
-		inet_ntop(AF_INET, &addr.in.sin_addr, text, sizeof(text));
-		snprintf(buf, buf_bytes, "tcp:%s:%u", text,
-			 ntohs(addr.in.sin_port));
+		(void)inet_ntop(AF_INET, &addr.in.sin_addr, text, sizeof(text));
+		(void)snprintf(buf, buf_bytes, "tcp:%s:%u", text,
+			       ntohs(addr.in.sin_port));
 		break;
 	case AF_INET6:
-		inet_ntop(AF_INET6, &addr.in6.sin6_addr, text, sizeof(text));
-		snprintf(buf, buf_bytes, "tcp6:[%s]:%u", text,
-			 ntohs(addr.in6.sin6_port));
+		(void)inet_ntop(AF_INET6, &addr.in6.sin6_addr, text,
+				sizeof(text));
+		(void)snprintf(buf, buf_bytes, "tcp6:[%s]:%u", text,
+			       ntohs(addr.in6.sin6_port));
 		break;
 	case AF_UNIX:
 		/* A client's end has no name: show whom it called. */
@@ -149,10 +150,10 @@ void registry_format_addr(int fd, bool peer, char *buf, size_t buf_bytes)
 			registry_format_addr(fd, false, buf, buf_bytes);
 			break;
 		}
-		snprintf(buf, buf_bytes, "unix:%s", addr.un.sun_path);
+		(void)snprintf(buf, buf_bytes, "unix:%s", addr.un.sun_path);
 		break;
 	default:
-		snprintf(buf, buf_bytes, "?");
+		(void)snprintf(buf, buf_bytes, "?");
 		break;
 	}
 }

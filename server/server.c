@@ -47,7 +47,7 @@ static int64_t clock_us(clockid_t id)
 {
 	struct timespec now;
 
-	clock_gettime(id, &now);
+	(void)clock_gettime(id, &now);
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
@@ -82,7 +82,7 @@ static void on_request(evutil_socket_t fd, short what, void *arg)
 	requests = atomic_exchange(&site->server.requests, 0);
 	if (requests & SERVER_FATAL)
 		site->fatal = true;
-	event_base_loopbreak(site->base);
+	(void)event_base_loopbreak(site->base);
 }
 
 static void on_stop_signal(evutil_socket_t number, short what, void *arg)
@@ -92,7 +92,7 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 	(void)what;
 	log_write(&site->server.log, LOG_LEVEL_INFO, "%s: stopping",
 		  strsignal((int)number));
-	event_base_loopbreak(site->base);
+	(void)event_base_loopbreak(site->base);
 }
 
 static void on_reload_signal(evutil_socket_t number, short what, void *arg)
@@ -125,7 +125,6 @@ static int set_up_loop(struct site *site)
 		{SIGUSR1, on_stop_signal},
 		{SIGHUP, on_reload_signal},
 	};
-	size_t i;
 
 	site->base = event_base_new();
 	if (site->base == NULL)
@@ -135,7 +134,7 @@ static int set_up_loop(struct site *site)
 	if (site->request_event == NULL ||
 	    event_add(site->request_event, NULL) != 0)
 		return -ENOMEM;
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		site->signals[i] = evsignal_new(site->base, table[i].number,
 						table[i].handler, site);
 		if (site->signals[i] == NULL ||
@@ -148,9 +147,8 @@ static int set_up_loop(struct site *site)
 /* Late, so that signals do no harm while the data are being closed. */
 static void take_down_loop(struct site *site)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(site->signals) / sizeof(site->signals[0]); i++)
+	for (size_t i = 0; i < sizeof(site->signals) / sizeof(site->signals[0]);
+	     i++)
 		if (site->signals[i] != NULL)
 			event_free(site->signals[i]);
 	if (site->request_event != NULL)
@@ -163,14 +161,13 @@ static void take_down_loop(struct site *site)
 
 static int start_workers(struct server *server)
 {
-	unsigned i;
 	int err;
 
 	server->workers =
 		calloc(server->options->threads, sizeof(server->workers[0]));
 	if (server->workers == NULL)
 		return -ENOMEM;
-	for (i = 0; i < server->options->threads; i++) {
+	for (unsigned i = 0; i < server->options->threads; i++) {
 		err = worker_start(server, i, &server->workers[i]);
 		if (err != 0)
 			return err;
@@ -202,7 +199,7 @@ static bool wait_for_workers(struct server *server)
 				  "finished and are not acknowledged");
 			return false;
 		}
-		nanosleep(&pause, NULL);
+		(void)nanosleep(&pause, NULL);
 	}
 	return true;
 }
@@ -210,18 +207,16 @@ static bool wait_for_workers(struct server *server)
 /* Returns false if they cannot finish: they are left to the process's end. */
 static bool stop_workers(struct server *server)
 {
-	unsigned i;
-
-	for (i = 0; i < server->worker_count; i++)
+	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_stop(server->workers[i]);
 	if (!wait_for_workers(server)) {
-		for (i = 0; i < server->worker_count; i++)
+		for (unsigned i = 0; i < server->worker_count; i++)
 			(void)pthread_detach(server->workers[i]->thread);
 		return false;
 	}
-	for (i = 0; i < server->worker_count; i++)
+	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_join(server->workers[i]);
-	for (i = 0; i < server->worker_count; i++)
+	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_free(server->workers[i]);
 	free(server->workers);
 	return true;
@@ -326,7 +321,7 @@ static int serve(struct site *site, struct daemon *daemon)
 	if (status == EX_OK)
 		status = announce(site, daemon);
 	if (status == EX_OK)
-		event_base_dispatch(site->base);
+		(void)event_base_dispatch(site->base);
 	if (site->fatal)
 		return EX_IOERR;
 	(void)daemon_notify("STOPPING=1");
@@ -400,7 +395,7 @@ static void site_done(struct site *site)
 	totals_done(&server->totals);
 	prefixes_done(&server->prefixes);
 	registry_done(&server->registry);
-	close(server->request_fd);
+	(void)close(server->request_fd);
 }
 
 int server_run(const struct options *options, struct daemon *daemon,

@@ -40,7 +40,7 @@ void startup_prepare(struct server *server)
 	const struct options *options = server->options;
 	int err;
 
-	signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
 	limit_connections(server);
 	if (options->lock_memory && (err = daemon_lock_memory()) != 0)
 		log_write(&server->log, LOG_LEVEL_WARNING,

@@ -57,25 +57,25 @@ static uint64_t get_time(const struct snapshot *s)
 static void get_version(const struct snapshot *s, char *buf, size_t bytes)
 {
 	(void)s;
-	snprintf(buf, bytes, "%s", MEMCACHEDB_VERSION);
+	(void)snprintf(buf, bytes, "%s", MEMCACHEDB_VERSION);
 }
 
 static void get_libevent(const struct snapshot *s, char *buf, size_t bytes)
 {
 	(void)s;
-	snprintf(buf, bytes, "%s", event_get_version());
+	(void)snprintf(buf, bytes, "%s", event_get_version());
 }
 
 static void get_user_time(const struct snapshot *s, char *buf, size_t bytes)
 {
-	snprintf(buf, bytes, "%ld.%06ld", (long)s->usage.ru_utime.tv_sec,
-		 (long)s->usage.ru_utime.tv_usec);
+	(void)snprintf(buf, bytes, "%ld.%06ld", (long)s->usage.ru_utime.tv_sec,
+		       (long)s->usage.ru_utime.tv_usec);
 }
 
 static void get_system_time(const struct snapshot *s, char *buf, size_t bytes)
 {
-	snprintf(buf, bytes, "%ld.%06ld", (long)s->usage.ru_stime.tv_sec,
-		 (long)s->usage.ru_stime.tv_usec);
+	(void)snprintf(buf, bytes, "%ld.%06ld", (long)s->usage.ru_stime.tv_sec,
+		       (long)s->usage.ru_stime.tv_usec);
 }
 
 static uint64_t get_conn_limit(const struct snapshot *s)
@@ -246,7 +246,7 @@ static const struct general table[] = {
 static void snapshot_take(struct server *server, struct snapshot *ret)
 {
 	ret->server = server;
-	getrusage(RUSAGE_SELF, &ret->usage);
+	(void)getrusage(RUSAGE_SELF, &ret->usage);
 	store_counts(server->store, &ret->store);
 	totals_read(server, ret->totals);
 }
@@ -276,10 +276,9 @@ static void general_say(const struct general *line, const struct snapshot *s,
 void stats_general(struct server *server, struct stats_sink *sink)
 {
 	struct snapshot snapshot;
-	size_t i;
 
 	snapshot_take(server, &snapshot);
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		general_say(&table[i], &snapshot, sink);
 	if (server->options->idle_timeout_seconds > 0)
 		stats_number(sink, "idle_kicks",
@@ -290,6 +289,6 @@ void stats_number(struct stats_sink *sink, const char *name, uint64_t number)
 {
 	char text[24];
 
-	snprintf(text, sizeof(text), "%" PRIu64, number);
+	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
 	sink->take(sink, name, text);
 }

@@ -35,7 +35,7 @@ static void say_under(struct stats_sink *sink, const char *prefix,
 {
 	char full[64];
 
-	snprintf(full, sizeof(full), "%s%s", prefix, name);
+	(void)snprintf(full, sizeof(full), "%s%s", prefix, name);
 	stats_number(sink, full, number);
 }
 
@@ -94,10 +94,9 @@ void stats_items(struct server *server, struct stats_sink *sink)
 		{"hits_to_temp", ZERO},
 	};
 	struct store_counts counts;
-	size_t i;
 
 	store_counts(server->store, &counts);
-	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		if (counts.items > 0)
 			say_under(sink, "items:1:", lines[i].name,
 				  item_number(lines[i].source, &counts));
@@ -108,7 +107,6 @@ static void say_slab(struct server *server, struct stats_sink *sink,
 		     const struct store_counts *counts)
 {
 	uint64_t totals[COUNTER_COUNT];
-	size_t i;
 	const struct {
 		const char *name;
 		uint64_t number;
@@ -136,10 +134,10 @@ static void say_slab(struct server *server, struct stats_sink *sink,
 		{"touch_hits", COUNTER_touch_hits},
 	};
 
-	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		say_under(sink, "1:", lines[i].name, lines[i].number);
 	totals_read(server, totals);
-	for (i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 		say_under(sink, "1:", counted[i].name,
 			  totals[counted[i].counter]);
 }
@@ -212,14 +210,14 @@ static void say_conn(const struct registry_entry *entry,
 	int64_t now = clock_wall_us() / 1000000;
 	char prefix[16], name[64];
 
-	snprintf(prefix, sizeof(prefix), "%d:", entry->fd);
-	snprintf(name, sizeof(name), "%saddr", prefix);
+	(void)snprintf(prefix, sizeof(prefix), "%d:", entry->fd);
+	(void)snprintf(name, sizeof(name), "%saddr", prefix);
 	sink->take(sink, name, entry->addr);
 	if (entry->step >= 0) {
-		snprintf(name, sizeof(name), "%slisten_addr", prefix);
+		(void)snprintf(name, sizeof(name), "%slisten_addr", prefix);
 		sink->take(sink, name, entry->listen_addr);
 	}
-	snprintf(name, sizeof(name), "%sstate", prefix);
+	(void)snprintf(name, sizeof(name), "%sstate", prefix);
 	sink->take(sink, name, state_name(entry, self_fd));
 	say_under(sink, prefix, "secs_since_last_cmd",
 		  entry->step < 0 || now < entry->last_command
@@ -230,11 +228,11 @@ static void say_conn(const struct registry_entry *entry,
 int stats_conns(struct server *server, struct stats_sink *sink, int self_fd)
 {
 	struct registry_entry *entries;
-	int i, count = registry_list(&server->registry, &entries);
+	int count = registry_list(&server->registry, &entries);
 
 	if (count < 0)
 		return count;
-	for (i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		say_conn(&entries[i], sink, self_fd);
 	free(entries);
 	return 0;

@@ -11,43 +11,39 @@
 void totals_init(struct totals *totals)
 {
 	memset(totals, 0, sizeof(*totals));
-	pthread_mutex_init(&totals->lock, NULL);
+	(void)pthread_mutex_init(&totals->lock, NULL);
 }
 
 void totals_done(struct totals *totals)
 {
-	pthread_mutex_destroy(&totals->lock);
+	(void)pthread_mutex_destroy(&totals->lock);
 }
 
 static void totals_sum(struct server *server, uint64_t sums[COUNTER_COUNT])
 {
-	unsigned i;
-
 	memset(sums, 0, COUNTER_COUNT * sizeof(sums[0]));
-	for (i = 0; i < server->worker_count; i++)
+	for (unsigned i = 0; i < server->worker_count; i++)
 		counters_sum(&server->workers[i]->counters, sums);
 }
 
 void totals_read(struct server *server, uint64_t ret[COUNTER_COUNT])
 {
-	int i;
-
 	/* Under the lock: a reset must not come between the two. */
-	pthread_mutex_lock(&server->totals.lock);
+	(void)pthread_mutex_lock(&server->totals.lock);
 	totals_sum(server, ret);
-	for (i = 0; i < COUNTER_COUNT; i++)
+	for (int i = 0; i < COUNTER_COUNT; i++)
 		ret[i] -= server->totals.at_reset[i];
-	pthread_mutex_unlock(&server->totals.lock);
+	(void)pthread_mutex_unlock(&server->totals.lock);
 }
 
 void totals_reset(struct server *server)
 {
 	uint64_t sums[COUNTER_COUNT];
 
-	pthread_mutex_lock(&server->totals.lock);
+	(void)pthread_mutex_lock(&server->totals.lock);
 	totals_sum(server, sums);
 	memcpy(server->totals.at_reset, sums, sizeof(sums));
-	pthread_mutex_unlock(&server->totals.lock);
+	(void)pthread_mutex_unlock(&server->totals.lock);
 	atomic_store(&server->rejected_connections, 0);
 	atomic_store(&server->listen_disabled, 0);
 	atomic_store(&server->listen_disabled_us, 0);

@@ -53,9 +53,9 @@ bool worker_post(struct worker *worker, int fd, int listen_fd)
 		return false;
 	arrival->fd = fd;
 	arrival->listen_fd = listen_fd;
-	pthread_mutex_lock(&worker->inbox_lock);
+	(void)pthread_mutex_lock(&worker->inbox_lock);
 	STAILQ_INSERT_TAIL(&worker->inbox, arrival, link);
-	pthread_mutex_unlock(&worker->inbox_lock);
+	(void)pthread_mutex_unlock(&worker->inbox_lock);
 	worker_wake(worker);
 	return true;
 }
@@ -64,9 +64,9 @@ static void worker_take_arrivals(struct worker *worker)
 {
 	struct arrival_list list = STAILQ_HEAD_INITIALIZER(list);
 
-	pthread_mutex_lock(&worker->inbox_lock);
+	(void)pthread_mutex_lock(&worker->inbox_lock);
 	STAILQ_CONCAT(&list, &worker->inbox);
-	pthread_mutex_unlock(&worker->inbox_lock);
+	(void)pthread_mutex_unlock(&worker->inbox_lock);
 	while (!STAILQ_EMPTY(&list)) {
 		struct arrival *arrival = STAILQ_FIRST(&list);
 
@@ -243,7 +243,7 @@ static void *worker_main(void *arg)
 
 		if (!TAILQ_EMPTY(&worker->runnable))
 			flags |= EVLOOP_NONBLOCK;
-		event_base_loop(worker->base, flags);
+		(void)event_base_loop(worker->base, flags);
 		worker_look_at_clocks(worker);
 		worker_run_runnable(worker);
 		worker_submit(worker);
@@ -265,12 +265,12 @@ void worker_free(struct worker *worker)
 	if (worker->base != NULL)
 		event_base_free(worker->base);
 	if (worker->wake_fd >= 0)
-		close(worker->wake_fd);
+		(void)close(worker->wake_fd);
 	if (worker->client != NULL)
 		store_client_free(worker->client);
 	store_reader_free(worker->reader);
 	pool_done(&worker->pool);
-	pthread_mutex_destroy(&worker->inbox_lock);
+	(void)pthread_mutex_destroy(&worker->inbox_lock);
 	free(worker);
 }
 
@@ -316,7 +316,7 @@ int worker_start(struct server *server, unsigned index,
 	worker->wake_fd = -1;
 	worker->ops_tail = &worker->ops;
 	worker_look_at_clocks(worker);
-	pthread_mutex_init(&worker->inbox_lock, NULL);
+	(void)pthread_mutex_init(&worker->inbox_lock, NULL);
 	STAILQ_INIT(&worker->inbox);
 	TAILQ_INIT(&worker->conns);
 	TAILQ_INIT(&worker->runnable);
@@ -348,7 +348,7 @@ bool worker_finished(const struct worker *worker)
 
 void worker_join(struct worker *worker)
 {
-	pthread_join(worker->thread, NULL);
+	(void)pthread_join(worker->thread, NULL);
 	worker_take_arrivals(worker);
 	while (!TAILQ_EMPTY(&worker->conns))
 		conn_close(TAILQ_FIRST(&worker->conns));
