@@ -37,7 +37,11 @@ struct store_config {
 	const char *data_file; /* name inside home */
 	const char *log_dir;   /* NULL: home */
 	uint64_t cache_bytes;
-	uint32_t page_bytes; /* at creation only; 512..65536, power of 2 */
+	/*
+	 * At creation only; 512..65536, a power of 2. Above 4096 a kill or a
+	 * power cut can damage a page beyond repair.
+	 */
+	uint32_t page_bytes;
 	uint32_t log_buffer_bytes;
 	uint32_t log_file_bytes;
 	bool hash;	     /* at creation only: a hash instead of a B-tree */
@@ -48,7 +52,11 @@ struct store_config {
 	uint64_t checkpoint_bytes;   /* of log since the last checkpoint */
 	uint32_t trickle_percent;    /* share of cache pages kept clean */
 	bool keep_logs;		     /* never remove log files */
-	uint64_t reserve_bytes; /* disk space below which growth is refused */
+	/*
+	 * Disk space below which growth is refused; below a quarter of it,
+	 * every change. At least twice log_file_bytes is good. 0: off.
+	 */
+	uint64_t reserve_bytes;
 	uint32_t flush_grace_seconds; /* before flushed items are reclaimed */
 	uint32_t value_max_bytes;
 	uint32_t readers_max; /* readers and clients together */

@@ -24,7 +24,7 @@ enum store_status {
 	STORE_TOO_LARGE, /* append: the result passes value_max_bytes */
 	STORE_GROW,	 /* store_get: the buffer is too small */
 	/* failures: nothing was changed, nothing is known */
-	STORE_NO_SPACE,
+	STORE_NO_SPACE, /* of the disk */
 	STORE_NO_MEMORY,
 	STORE_FAILED
 };

@@ -64,7 +64,10 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 			    size_t key_bytes, char *buf, size_t buf_bytes,
 			    size_t head_room, struct store_item *ret);
 
-/* Where a walk stands. Zeroed: at the start. Plain data, freely copied. */
+/*
+ * Where a walk stands. Zeroed: at the start; with only a key set: at the first
+ * item that is not before it. Plain data, freely copied.
+ */
 struct store_cursor {
 	char key[STORE_KEY_MAX];
 	size_t key_bytes;
@@ -78,7 +81,8 @@ typedef bool (*store_visit_fn)(void *arg, const char *key, size_t key_bytes,
 /*
  * One bounded step of a walk over the live items in key order: looks at no
  * more than max_rows records, sets cursor->done at the end, holds no lock
- * afterwards. Items that change meanwhile are seen before or after.
+ * afterwards. Items that change meanwhile are seen before or after. A hash has
+ * no order: if the last item of a step is gone at the next, the walk fails.
  * Thread: owner. Blocks: on page reads.
  */
 enum store_status store_walk(struct store_reader *reader,
