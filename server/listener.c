@@ -331,8 +331,7 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 		fd = accept4(listen_fd, NULL, NULL,
 			     SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
-			/* Out of descriptors or memory: not a reason to spin.
-			 */
+			/* Without descriptors or memory: do not spin. */
 			if (errno == EMFILE || errno == ENFILE ||
 			    errno == ENOBUFS || errno == ENOMEM)
 				listeners_pause(all);
@@ -371,8 +370,10 @@ int listeners_start(struct listeners *all, struct event_base *base, char *text,
 	if (err != 0)
 		return err;
 	all->resume_event = event_new(base, -1, 0, on_resume, all);
-	if (all->resume_event == NULL)
+	if (all->resume_event == NULL) {
+		(void)snprintf(text, text_bytes, "no memory to listen");
 		err = -ENOMEM;
+	}
 	for (size_t i = 0; i < all->count && err == 0; i++) {
 		err = listener_start(&all->list[i], base);
 		if (err != 0)
