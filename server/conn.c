@@ -488,7 +488,7 @@ void conn_shut(struct conn *conn)
 {
 	if (conn->step >= CONN_CLOSING)
 		return;
-	exec_discard(conn->op);
+	store_op_free(conn->op);
 	conn->op = NULL;
 	conn_set_step(conn, CONN_CLOSING);
 	conn_want_input(conn, false);

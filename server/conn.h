@@ -25,12 +25,10 @@
 #include "protocol/protocol.h"
 #include "server/input.h"
 #include "server/output.h"
+#include "server/registry.h"
 #include "server/worker.h"
 
 #define CONN_MAGIC 0x636f6e6eu
-
-/* Room for "unix:" and a path, or for an IPv6 address and port. */
-#define CONN_ADDR_BYTES 128
 
 enum conn_step {
 	CONN_COMMAND,
@@ -100,7 +98,7 @@ struct conn {
 
 	/* for `stats conns`, see registry.h */
 	TAILQ_ENTRY(conn) registry_link;
-	char addr[CONN_ADDR_BYTES], listen_addr[CONN_ADDR_BYTES];
+	char addr[REGISTRY_ADDR_BYTES], listen_addr[REGISTRY_ADDR_BYTES];
 	atomic_int state; /* enum conn_step */
 	_Atomic int64_t last_command;
 };

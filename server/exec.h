@@ -31,9 +31,6 @@ enum conn_next exec_value_complete(struct conn *conn);
 /* A write has come back: counts it and answers. The op may be freed. */
 void exec_finish(struct store_op *op);
 
-/* Gives an op's memory and count back: one that was not submitted. */
-void exec_discard(struct store_op *op);
-
 /* Queues an answer line, unless quiet. DROP without memory, else AGAIN. */
 enum conn_next exec_answer(struct conn *conn, enum proto_verb verb,
 			   enum proto_code code, bool quiet);

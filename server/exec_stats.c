@@ -112,7 +112,7 @@ static enum conn_next cachedump(struct conn *conn,
 /* --- detail ------------------------------------------------------------- */
 
 static bool visit_prefix(void *arg, const char *name, size_t bytes,
-			 const uint64_t counts[4])
+			 const uint64_t counts[PREFIX_EVENT_COUNT])
 {
 	struct conn *conn = arg;
 	char *to;

@@ -87,11 +87,6 @@ static enum conn_next no_memory(struct conn *conn,
 	return exec_answer(conn, req->verb, PROTO_ERR_NO_MEMORY, req->quiet);
 }
 
-void exec_discard(struct store_op *op)
-{
-	store_op_free(op);
-}
-
 /* --- set, add, replace, append, prepend, cas ---------------------------- */
 
 static enum store_op_kind store_kind(enum proto_verb verb)
@@ -315,8 +310,8 @@ static void count_kind(struct worker *worker, const struct store_op *op)
 	}
 }
 
-static enum proto_code count_refusal(struct worker *worker,
-				     enum store_status status)
+/* What a status is answered with; refusals and failures are counted. */
+static enum proto_code code_of(struct worker *worker, enum store_status status)
 {
 	switch (status) {
 	case STORE_OK:
@@ -414,7 +409,7 @@ void exec_finish(struct store_op *op)
 {
 	struct pending *pending = op->user;
 	struct conn *conn = pending->conn;
-	enum proto_code code = count_refusal(conn->worker, op->status);
+	enum proto_code code = code_of(conn->worker, op->status);
 
 	count_kind(conn->worker, op);
 	conn->worker->op_bytes -= op->value_bytes;

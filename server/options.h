@@ -59,7 +59,6 @@ struct options {
 	bool dump_enabled;     /* stats cachedump, stats detail */
 	bool shutdown_enabled; /* shutdown */
 	bool cas_enabled;      /* false: gets shows 0 */
-	bool debug_commands;   /* debugtime: moves the clock */
 	bool detail_enabled;   /* stats detail is on from the start */
 	char prefix_delimiter; /* between prefix and rest of a key */
 

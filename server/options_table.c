@@ -157,9 +157,6 @@ const struct option_row option_rows[] = {
 		  "from the start if this is given" },
 	{ OPTION_SWITCH, OPTION_HIDDEN, .name = NULL, .preset = "no",
 	  FIELD(detail_enabled), .setting = "detail_enabled" },
-	{ OPTION_SWITCH, OPTION_HIDDEN, .name = "enable-debug-commands",
-	  .implied = "yes", .preset = "no", FIELD(debug_commands),
-	  .setting = "debug_commands" },
 
 	/* --- data ------------------------------------------------------ */
 	{ OPTION_PATH, OPTION_DATA, 'H', .name = "data-dir", .arg = "dir",

@@ -70,6 +70,7 @@ enum output_state {
 	OUTPUT_BROKEN	/* the peer is gone */
 };
 
+/* An empty queue; its blocks come from `pool`. */
 void output_init(struct output *out, struct pool *pool);
 
 /* Drops everything queued. No reply may be pending. */
@@ -89,10 +90,12 @@ void output_keep(struct output *out, size_t bytes, uint64_t shown_from);
 bool output_write(struct output *out, const char *data, size_t bytes);
 
 /*
- * Queues bytes [data, data + bytes) that lie in a reply made by
- * output_heap_new(); the output frees it when sent.
+ * A reply with `bytes` of memory of its own. NULL: no memory. Owner: the
+ * caller, who must hand it to output_heap_keep().
  */
 struct reply *output_heap_new(size_t bytes, char **ret_memory);
+
+/* Queues [data, data + bytes) of its memory; it is freed when sent. */
 void output_heap_keep(struct output *out, struct reply *reply, const char *data,
 		      size_t bytes, uint64_t shown_from);
 

@@ -12,7 +12,7 @@
 
 struct prefix {
 	UT_hash_handle hh;
-	uint64_t counts[4];
+	uint64_t counts[PREFIX_EVENT_COUNT];
 	size_t bytes;
 	char name[];
 };

@@ -17,7 +17,13 @@
 
 struct prefix;
 
-enum prefix_event { PREFIX_GET, PREFIX_HIT, PREFIX_SET, PREFIX_DEL };
+enum prefix_event {
+	PREFIX_GET,
+	PREFIX_HIT,
+	PREFIX_SET,
+	PREFIX_DEL,
+	PREFIX_EVENT_COUNT
+};
 
 struct prefixes {
 	atomic_bool on;
@@ -28,8 +34,9 @@ struct prefixes {
 
 /* One line of `stats detail dump`; return false to stop. */
 typedef bool (*prefix_visit_fn)(void *arg, const char *name, size_t bytes,
-				const uint64_t counts[4]);
+				const uint64_t counts[PREFIX_EVENT_COUNT]);
 
+/* Thread: main, before and after the others. */
 void prefixes_init(struct prefixes *prefixes, char delimiter, bool on);
 void prefixes_done(struct prefixes *prefixes);
 

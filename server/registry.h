@@ -15,10 +15,14 @@
 
 struct conn;
 
+/* Room for "unix:" and a path, or for an IPv6 address and port. */
+#define REGISTRY_ADDR_BYTES 128
+
 struct registry_listener {
 	TAILQ_ENTRY(registry_listener) link;
 	int fd;
-	char addr[128]; /* as `stats conns` shows it: "tcp:127.0.0.1:21201" */
+	char addr[REGISTRY_ADDR_BYTES]; /* as `stats conns` shows it:
+					   "tcp:127.0.0.1:21201" */
 };
 
 struct registry {
@@ -31,10 +35,11 @@ struct registry {
 struct registry_entry {
 	int fd;
 	int step; /* enum conn_step; -1: a listener */
-	char addr[128], listen_addr[128];
+	char addr[REGISTRY_ADDR_BYTES], listen_addr[REGISTRY_ADDR_BYTES];
 	int64_t last_command; /* seconds since 1970 */
 };
 
+/* Thread: main, while no other uses it. */
 void registry_init(struct registry *registry);
 void registry_done(struct registry *registry);
 

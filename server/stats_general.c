@@ -93,12 +93,6 @@ static uint64_t get_rejected(const struct snapshot *s)
 	return atomic_load(&s->server->rejected_connections);
 }
 
-static uint64_t get_cmd_meta(const struct snapshot *s)
-{
-	(void)s;
-	return 0;
-}
-
 static uint64_t get_memory_limit(const struct snapshot *s)
 {
 	return atomic_load(&s->server->memory_limit_bytes);
@@ -182,7 +176,7 @@ static const struct general table[] = {
 	COUNTED(cmd_set),
 	COUNTED(cmd_flush),
 	COUNTED(cmd_touch),
-	NUMBERED(cmd_meta, get_cmd_meta),
+	IS(cmd_meta, 0),
 	COUNTED(get_hits),
 	COUNTED(get_misses),
 	COUNTED(get_expired),

@@ -19,6 +19,7 @@ struct totals {
 	uint64_t at_reset[COUNTER_COUNT];
 };
 
+/* Thread: main, before and after the others. */
 void totals_init(struct totals *totals);
 void totals_done(struct totals *totals);
 

@@ -303,8 +303,7 @@ static int worker_init(struct worker *worker)
 	return 0;
 }
 
-int worker_start(struct server *server, unsigned index,
-		 struct worker **ret_worker)
+int worker_start(struct server *server, struct worker **ret_worker)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
 	int err;
@@ -312,7 +311,6 @@ int worker_start(struct server *server, unsigned index,
 	if (worker == NULL)
 		return -ENOMEM;
 	worker->server = server;
-	worker->index = index;
 	worker->wake_fd = -1;
 	worker->ops_tail = &worker->ops;
 	worker_look_at_clocks(worker);

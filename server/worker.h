@@ -41,7 +41,6 @@ STAILQ_HEAD(arrival_list, arrival);
 
 struct worker {
 	struct server *server; /* shared, outlives the worker */
-	unsigned index;
 	pthread_t thread;
 	struct event_base *base;
 	int wake_fd;
@@ -77,8 +76,7 @@ struct worker {
  * Makes a worker and starts its thread. Returns 0 or -errno.
  * Thread: main.
  */
-int worker_start(struct server *server, unsigned index,
-		 struct worker **ret_worker);
+int worker_start(struct server *server, struct worker **ret_worker);
 
 /*
  * Asks the worker to finish: no new commands; writes in flight are finished
