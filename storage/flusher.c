@@ -128,22 +128,22 @@ static void *flusher_main(void *arg)
 
 int flusher_start(struct flusher *flusher, struct store *store)
 {
-	int error;
+	int rc;
 
 	memset(flusher, 0, sizeof(*flusher));
 	flusher->store = store;
-	error = thread_cond_init(&flusher->work);
-	if (error != 0)
-		return -error;
+	rc = thread_cond_init(&flusher->work);
+	if (rc != 0)
+		return rc;
 	(void)pthread_mutex_init(&flusher->round, NULL);
 	(void)pthread_mutex_init(&flusher->lock, NULL);
-	error = thread_start(&flusher->thread, flusher_main, flusher);
-	if (error != 0) {
+	rc = thread_start(&flusher->thread, flusher_main, flusher);
+	if (rc != 0) {
 		(void)pthread_cond_destroy(&flusher->work);
 		(void)pthread_mutex_destroy(&flusher->round);
 		(void)pthread_mutex_destroy(&flusher->lock);
 	}
-	return -error;
+	return rc;
 }
 
 void flusher_stop(struct flusher *flusher)

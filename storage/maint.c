@@ -231,7 +231,7 @@ static void *maint_main(void *arg)
 
 int maint_start(struct maint *maint, struct env *env, struct space *space)
 {
-	int error;
+	int rc;
 
 	memset(maint, 0, sizeof(*maint));
 	maint->env = env;
@@ -239,15 +239,15 @@ int maint_start(struct maint *maint, struct env *env, struct space *space)
 	maint->checkpoint_at = log_position(env);
 	maint->checkpoint_at_ms = thread_now_ms();
 	set_pace(maint, PAGES_IN_ROW_MIN);
-	error = thread_cond_init(&maint->wake);
-	if (error != 0)
-		return -error;
-	error = thread_cond_init(&maint->answered);
-	if (error != 0)
+	rc = thread_cond_init(&maint->wake);
+	if (rc != 0)
+		return rc;
+	rc = thread_cond_init(&maint->answered);
+	if (rc != 0)
 		goto out_wake;
 	(void)pthread_mutex_init(&maint->lock, NULL);
-	error = thread_start(&maint->thread, maint_main, maint);
-	if (error != 0)
+	rc = thread_start(&maint->thread, maint_main, maint);
+	if (rc != 0)
 		goto out_lock;
 	return 0;
 
@@ -256,7 +256,7 @@ out_lock:
 	(void)pthread_cond_destroy(&maint->answered);
 out_wake:
 	(void)pthread_cond_destroy(&maint->wake);
-	return -error;
+	return rc;
 }
 
 void maint_stop(struct maint *maint)

@@ -30,7 +30,7 @@ struct state {
 	uint64_t hidden_items, hidden_bytes;
 	uint64_t flush_cutoff; /* records with a lower stamp are hidden */
 	int64_t flush_due;     /* seconds: a flush waits for then; 0: none */
-	/* Hidden records stay for a grace, see apply_store.c. */
+	/* Hidden records stay for a grace, see apply_flush.c. */
 	uint64_t reclaim_cutoff; /* below: may be reclaimed */
 	uint64_t grace_cutoff;	 /* becomes reclaim_cutoff ... */
 	int64_t grace_until;	 /* ... at this second; 0: none waits */

@@ -32,7 +32,7 @@ bool reader_judge(const struct store_reader *reader, const char *key,
 		  size_t key_bytes, const struct record *record,
 		  int64_t now_seconds, struct store_item *ret);
 
-/* Says what went wrong, bounded; returns STORE_FAILED. */
+/* Says what went wrong, bounded; returns STORE_FAILED or STORE_NO_MEMORY. */
 enum store_status reader_failed(struct store_reader *reader, int error);
 
 #endif

@@ -62,7 +62,7 @@ static enum walk_verdict collect(void *arg, const char *key, size_t key_bytes,
 	return WALK_ON_GOING;
 }
 
-/* Called by the flusher: there is something to reap. */
+/* Called by the writer or the flusher: there is something to reap. */
 static void on_wake(void *arg)
 {
 	struct sweep *sweep = arg;
@@ -246,7 +246,7 @@ int sweep_start(struct sweep *sweep, struct store *store)
 	sweep->store = store;
 	sweep->last_wall_us = wall_us(sweep);
 	sweep->last_ms = thread_now_ms();
-	rc = -thread_cond_init(&sweep->wake);
+	rc = thread_cond_init(&sweep->wake);
 	if (rc != 0)
 		return rc;
 	(void)pthread_mutex_init(&sweep->lock, NULL);
@@ -256,7 +256,7 @@ int sweep_start(struct sweep *sweep, struct store *store)
 	rc = store_client_new(store, on_wake, sweep, &sweep->client);
 	if (rc != 0)
 		goto out_reader;
-	rc = -thread_start(&sweep->thread, sweep_main, sweep);
+	rc = thread_start(&sweep->thread, sweep_main, sweep);
 	if (rc != 0)
 		goto out_client;
 	return 0;

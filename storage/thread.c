@@ -14,10 +14,10 @@ int thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg)
 	(void)sigfillset(&all);
 	error = pthread_sigmask(SIG_BLOCK, &all, &before);
 	if (error != 0)
-		return error;
+		return -error;
 	error = pthread_create(ret_thread, NULL, run, arg);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
+	return -error;
 }
 
 int thread_cond_init(pthread_cond_t *cond)
@@ -26,12 +26,12 @@ int thread_cond_init(pthread_cond_t *cond)
 	int error = pthread_condattr_init(&attr);
 
 	if (error != 0)
-		return error;
+		return -error;
 	error = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	if (error == 0)
 		error = pthread_cond_init(cond, &attr);
 	(void)pthread_condattr_destroy(&attr);
-	return error;
+	return -error;
 }
 
 void thread_wait_ms(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
