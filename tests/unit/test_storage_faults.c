@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
 #define HALF_FITS -1 /* the first half of a big page, then no more */
@@ -547,8 +548,6 @@ int main(void)
 {
 	Suite *suite = suite_create("storage faults");
 	TCase *tcase = tcase_create("faults");
-	SRunner *runner = srunner_create(suite);
-	int failures;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
@@ -567,9 +566,5 @@ int main(void)
 			    0, 2);
 	tcase_add_test(tcase, test_half_a_page_is_undone);
 	suite_add_tcase(suite, tcase);
-	srunner_set_fork_status(runner, CK_FORK);
-	srunner_run_all(runner, CK_NORMAL);
-	failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }
