@@ -50,8 +50,10 @@ static int listeners_add(struct listeners *all, int fd, bool is_tcp)
 		realloc(all->list, (all->count + 1) * sizeof(*list));
 	struct listener *added;
 
-	if (list == NULL)
+	if (list == NULL) {
+		(void)close(fd);
 		return -ENOMEM;
+	}
 	all->list = list;
 	added = &list[all->count++];
 	memset(added, 0, sizeof(*added));

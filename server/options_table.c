@@ -182,7 +182,7 @@ const struct option_row option_rows[] = {
 	  .implied = "interval:1000",
 	  .help = "the same as --sync=interval:1000" },
 	{ OPTION_SIZE, OPTION_DATA, .name = "reserve", .arg = "size",
-	  .preset = "64m", FIELD(reserve_bytes), .max = TIB,
+	  .preset = "128m", FIELD(reserve_bytes), .max = TIB,
 	  .unit = 1, .setting = "reserve",
 	  .help = "free disk space below which new data are refused; 0: off" },
 	{ OPTION_NUMBER, OPTION_DATA, .name = "flush-grace", .arg = "sec",

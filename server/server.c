@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -405,6 +406,8 @@ int server_run(const struct options *options, struct daemon *daemon,
 	int status;
 
 	if (site == NULL || site_init(site, options) != 0) {
+		fputs("memcachedb: no memory or descriptors to start with\n",
+		      stderr);
 		free(site);
 		return EX_OSERR;
 	}
