@@ -234,11 +234,15 @@ static void run_batch(struct writer *writer, struct store_op *first,
 	error = try_until_decided(writer, first, count);
 	if (env_error_is_space(error) && space_give_up_ballast(&store->space))
 		(void)env_flush_log(&store->env); /* empties the buffer */
-	if (error == 0 || env_failed(&store->env))
+	/*
+	 * After a failed sync nothing may be tried again: later ops would get
+	 * into the log without those that failed, and nobody would be told.
+	 */
+	if (error == 0 || !env_synced(&store->env))
 		return;
 	for (size_t i = 0; i < count; i++, op = op->next) {
 		error = try_until_decided(writer, op, 1);
-		if (env_failed(&store->env))
+		if (!env_synced(&store->env))
 			return;
 		if (error != 0)
 			fail_op(writer, op, error);
@@ -338,7 +342,7 @@ static void *writer_main(void *arg)
 	while (wait_for_batch(writer, &first, &count)) {
 		run_batch(writer, first, count);
 		apply_shrink(&writer->apply);
-		if (env_failed(&store->env))
+		if (!env_synced(&store->env))
 			continue;
 		add(&writer->published.ops, count);
 		clients_applied(&store->clients, first, writer->position,
