@@ -4,10 +4,14 @@
 #include "server/pool.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 /* 2 MB a worker: what a busy turn gives back is there for the next one. */
 #define POOL_FREE_MAX 128
+
+/* 8 MB of answers at once: worth to be given back. */
+#define POOL_BURST_BLOCKS 512
 
 struct pool_block {
 	struct pool_block *next;
@@ -26,6 +30,8 @@ void *pool_take(struct pool *pool)
 			return NULL;
 	}
 	pool->taken++;
+	if (pool->taken > pool->most)
+		pool->most = pool->taken;
 	return block;
 }
 
@@ -44,6 +50,14 @@ void pool_give(struct pool *pool, void *memory)
 	block->next = pool->free;
 	pool->free = block;
 	pool->free_count++;
+}
+
+void pool_trim(struct pool *pool)
+{
+	if (pool->most < POOL_BURST_BLOCKS || pool->taken > pool->most / 4)
+		return;
+	pool->most = pool->taken;
+	(void)malloc_trim(0);
 }
 
 void pool_done(struct pool *pool)

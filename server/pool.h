@@ -18,7 +18,8 @@ struct pool_block;
 struct pool {
 	struct pool_block *free;
 	size_t free_count;
-	size_t taken; /* blocks lent out, to find leaks */
+	size_t taken; /* blocks lent out now */
+	size_t most;  /* and at once, since the last trim */
 };
 
 /* Returns POOL_BLOCK_BYTES of memory, or NULL: no memory. */
@@ -26,6 +27,13 @@ void *pool_take(struct pool *pool);
 
 /* Gives a block back; NULL is fine. */
 void pool_give(struct pool *pool, void *block);
+
+/*
+ * Gives the system back what a burst of big answers has left, if there was
+ * one: blocks, and other memory that was freed. Call it now and then.
+ * Blocks: for some milliseconds after a burst.
+ */
+void pool_trim(struct pool *pool);
 
 /* Frees what is kept. No block may be lent out any more. */
 void pool_done(struct pool *pool);

@@ -145,6 +145,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	pool_trim(&worker->pool);
 	for (conn = TAILQ_FIRST(&worker->conns); conn != NULL; conn = next) {
 		next = TAILQ_NEXT(conn, link);
 		if (conn_is_idle(conn, worker->tick, limit)) {
