@@ -243,8 +243,8 @@ def test_conns(server, talk):
     with server.connect() as other, server.connect() as idle:
         idle.expect_silence()
         other.send(b"set k 0 0 10\r\nabc")
-        wait_until(lambda: connections(talk)[address(other)]["state"]
-                   == "conn_nread", "the set has begun")
+        wait_until(lambda: connections(talk).get(address(other), {})
+                   .get("state") == "conn_nread", "the set has begun")
         shown = connections(talk)
         other.ask(b"defghij\r\n", b"STORED\r\n")
         assert shown[address(talk)]["state"] == "conn_parse_cmd"
