@@ -2,7 +2,8 @@
  * exec.h - commands: the only code that knows protocol AND storage.
  *
  * exec_start() looks the verb up in the table in exec.c; each verb family has
- * a file: exec_get.c, exec_write.c, exec_admin.c, exec_stats.c. A command
+ * a file: exec_get.c, exec_gat.c, exec_write.c, exec_admin.c, exec_stats.c.
+ * What becomes of a write until it is answered is in pending.c. A command
  * answers through the helpers below, so that nobody else formats a reply.
  *
  * Thread: the connection's worker. Blocks: on page reads, in reads only.
