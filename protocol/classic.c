@@ -1,40 +1,13 @@
 /*
- * classic.c - the classic text dialect: from bytes to a request.
+ * classic.c - the classic and administrative words: their arguments.
  *
- * Two levels. Framing finds the line: it ends at LF, one CR before that is
- * dropped, and a line that does not end within its limit ends the connection.
- * Then the first token selects an entry of the table in verbs.c, whose shape
- * selects the function below that reads the arguments.
- *
- * The rule that outranks all others: the bytes of a value must never be run
- * as commands. So a storage line that is refused still says how many bytes of
- * block to skip, and if its length cannot be trusted, the connection closes.
+ * The word's shape selects the function below that reads them. What the
+ * server alone can judge it finds in args[] and rest, as sent.
  */
+#include "protocol/line.h"
 #include "protocol/token.h"
-#include "protocol/verbs.h"
 
 #include <assert.h>
-#include <string.h>
-
-/* The largest length that is believed: 2^31 - 1 less the CRLF behind it. */
-#define BLOCK_MAX_BYTES (INT32_MAX - 2)
-
-/* One line at work. */
-struct line {
-	struct proto_slice rest; /* the tokens not taken yet */
-	const struct proto_limits *limits;
-	struct proto_parsed *ret;
-};
-
-static enum proto_event refuse(struct line *line, enum proto_code code)
-{
-	struct proto_parsed *ret = line->ret;
-
-	ret->code = code;
-	ret->verb = ret->request.verb;
-	ret->quiet = ret->request.quiet;
-	return PROTO_REFUSED;
-}
 
 /* Moves the key list of get and gat, all checked, into the request. */
 static enum proto_event parse_keys(struct line *line)
@@ -45,12 +18,12 @@ static enum proto_event parse_keys(struct line *line)
 
 	state = proto_token_take_key(&line->rest, &request->key);
 	if (state == PROTO_KEY_NONE)
-		return refuse(line, PROTO_ERR_FORMAT);
+		return line_refuse(line, PROTO_ERR_FORMAT);
 	request->keys = line->rest;
 	while (state == PROTO_KEY_GOOD)
 		state = proto_token_take_key(&line->rest, &key);
 	if (state == PROTO_KEY_BAD)
-		return refuse(line, PROTO_ERR_FORMAT);
+		return line_refuse(line, PROTO_ERR_FORMAT);
 	return PROTO_COMMAND;
 }
 
@@ -60,25 +33,10 @@ static enum proto_event parse_exptime_keys(struct line *line)
 	struct proto_slice exptime;
 
 	if (!proto_token_take(&line->rest, &exptime) || line->rest.len == 0)
-		return refuse(line, PROTO_ERR_FORMAT);
+		return line_refuse(line, PROTO_ERR_FORMAT);
 	if (!proto_parse_i64(exptime, &request->exptime))
-		return refuse(line, PROTO_ERR_EXPTIME);
+		return line_refuse(line, PROTO_ERR_EXPTIME);
 	return parse_keys(line);
-}
-
-/* Refuses a storage line whose block has a known length. */
-static enum proto_event refuse_block(struct line *line, enum proto_code code,
-				     uint32_t block_bytes)
-{
-	line->ret->swallow = (uint64_t)block_bytes + 2;
-	return refuse(line, code);
-}
-
-/* Refuses a storage line behind which a block of unknown length may come. */
-static enum proto_event refuse_and_close(struct line *line)
-{
-	line->ret->close = true;
-	return refuse(line, PROTO_ERR_FORMAT);
 }
 
 static enum proto_event parse_block(struct line *line, bool has_id)
@@ -91,25 +49,22 @@ static enum proto_event parse_block(struct line *line, bool has_id)
 	key = proto_token_take_key(&line->rest, &request->key);
 	if (key == PROTO_KEY_NONE || !proto_token_take(&line->rest, &flags) ||
 	    !proto_token_take(&line->rest, &exptime))
-		return refuse(line, PROTO_ERR_FORMAT);
+		return line_refuse(line, PROTO_ERR_FORMAT);
 	/* Three may be a line with an empty key: then a block follows. */
 	if (!proto_token_take(&line->rest, &bytes) ||
-	    !proto_parse_u32(bytes, &length) || length > BLOCK_MAX_BYTES)
-		return refuse_and_close(line);
+	    !line_block_length(bytes, &length))
+		return line_refuse_and_close(line);
 
-	request->quiet = proto_token_cut_noreply(&line->rest);
+	request->form.quiet = proto_token_cut_noreply(&line->rest);
 	if (key == PROTO_KEY_BAD ||
 	    !proto_parse_u32(flags, &request->client_flags) ||
 	    !proto_parse_i64(exptime, &request->exptime))
-		return refuse_block(line, PROTO_ERR_FORMAT, length);
+		return line_refuse_block(line, PROTO_ERR_FORMAT, length);
 	if (has_id && (!proto_token_take(&line->rest, &id) ||
 		       !proto_parse_u64(id, &request->cas)))
-		return refuse_block(line, PROTO_ERR_FORMAT, length);
-	if (length > line->limits->value_max_bytes)
-		return refuse_block(line, PROTO_ERR_TOO_LARGE, length);
-	request->value_bytes = length;
-	request->has_value = true;
-	return PROTO_COMMAND;
+		return line_refuse_block(line, PROTO_ERR_FORMAT, length);
+	request->compare = has_id;
+	return line_expect_block(line, length);
 }
 
 /* Takes "<key> <text> ... [noreply]". Returns false on bad format. */
@@ -119,7 +74,7 @@ static bool take_key_and_text(struct line *line, struct proto_slice *ret_text)
 	enum proto_key_state key;
 
 	key = proto_token_take_key(&line->rest, &request->key);
-	request->quiet = proto_token_cut_noreply(&line->rest);
+	request->form.quiet = proto_token_cut_noreply(&line->rest);
 	return key == PROTO_KEY_GOOD && proto_token_take(&line->rest, ret_text);
 }
 
@@ -128,9 +83,9 @@ static enum proto_event parse_delta(struct line *line)
 	struct proto_slice delta;
 
 	if (!take_key_and_text(line, &delta))
-		return refuse(line, PROTO_ERR_FORMAT);
+		return line_refuse(line, PROTO_ERR_FORMAT);
 	if (!proto_parse_u64(delta, &line->ret->request.delta))
-		return refuse(line, PROTO_ERR_DELTA);
+		return line_refuse(line, PROTO_ERR_DELTA);
 	return PROTO_COMMAND;
 }
 
@@ -139,9 +94,9 @@ static enum proto_event parse_touch(struct line *line)
 	struct proto_slice exptime;
 
 	if (!take_key_and_text(line, &exptime))
-		return refuse(line, PROTO_ERR_FORMAT);
+		return line_refuse(line, PROTO_ERR_FORMAT);
 	if (!proto_parse_i64(exptime, &line->ret->request.exptime))
-		return refuse(line, PROTO_ERR_EXPTIME);
+		return line_refuse(line, PROTO_ERR_EXPTIME);
 	return PROTO_COMMAND;
 }
 
@@ -153,12 +108,12 @@ static enum proto_event parse_delete(struct line *line)
 	enum proto_key_state key;
 
 	key = proto_token_take_key(&line->rest, &request->key);
-	request->quiet = proto_token_cut_noreply(&line->rest);
+	request->form.quiet = proto_token_cut_noreply(&line->rest);
 	if (key != PROTO_KEY_GOOD)
-		return refuse(line, PROTO_ERR_FORMAT);
+		return line_refuse(line, PROTO_ERR_FORMAT);
 	if (proto_token_take(&line->rest, &hold) &&
 	    (!proto_slice_is(hold, "0") || line->rest.len > 0))
-		return refuse(line, PROTO_ERR_DELETE_USAGE);
+		return line_refuse(line, PROTO_ERR_DELETE_USAGE);
 	return PROTO_COMMAND;
 }
 
@@ -167,38 +122,108 @@ static enum proto_event parse_flush(struct line *line)
 	struct proto_request *request = &line->ret->request;
 	struct proto_slice exptime;
 
-	request->quiet = proto_token_cut_noreply(&line->rest);
-	if (proto_token_take(&line->rest, &exptime) &&
-	    !proto_parse_i64(exptime, &request->exptime))
-		return refuse(line, PROTO_ERR_EXPTIME);
+	request->form.quiet = proto_token_cut_noreply(&line->rest);
+	if (!proto_token_take(&line->rest, &exptime))
+		return PROTO_COMMAND;
+	if (!proto_parse_i64(exptime, &request->exptime))
+		return line_refuse(line, PROTO_ERR_EXPTIME);
+	request->has_exptime = true;
 	return PROTO_COMMAND;
 }
 
 static enum proto_event parse_words(struct line *line)
 {
 	struct proto_request *request = &line->ret->request;
+	size_t *count = &request->arg_count;
 
-	while (request->arg_count < PROTO_ARGS_MAX &&
-	       proto_token_take(&line->rest,
-				&request->args[request->arg_count]))
-		request->arg_count++;
+	while (*count < PROTO_ARGS_MAX &&
+	       proto_token_take(&line->rest, &request->args[*count])) {
+		if (++*count == 1)
+			request->rest = line->rest;
+	}
 	return PROTO_COMMAND;
+}
+
+static enum proto_event parse_quiet_words(struct line *line)
+{
+	line->ret->request.form.quiet = proto_token_cut_noreply(&line->rest);
+	return parse_words(line);
 }
 
 static enum proto_event parse_number(struct line *line)
 {
 	struct proto_request *request = &line->ret->request;
 
-	request->quiet = proto_token_cut_noreply(&line->rest);
-	if (line->rest.len == 0 && request->verb == PROTO_CACHE_MEMLIMIT)
-		return refuse(line, PROTO_ERR_UNKNOWN);
-	if (line->rest.len == 0)
-		return refuse(line, PROTO_ERR_FORMAT);
-	return parse_words(line);
+	parse_quiet_words(line);
+	if (request->arg_count > 0)
+		return PROTO_COMMAND;
+	return line_refuse(line, request->form.verb == PROTO_CACHE_MEMLIMIT
+					 ? PROTO_ERR_UNKNOWN
+					 : PROTO_ERR_FORMAT);
 }
 
-static enum proto_event parse_arguments(struct line *line,
-					enum proto_shape shape)
+static bool is_flag(struct proto_slice word)
+{
+	return proto_slice_is(word, "0") || proto_slice_is(word, "1");
+}
+
+/* Takes the next word into args[] as a key. Returns false if it is none. */
+static bool take_key_arg(struct line *line)
+{
+	struct proto_request *request = &line->ret->request;
+	struct proto_slice *arg = &request->args[request->arg_count];
+
+	if (proto_token_take_key(&line->rest, arg) != PROTO_KEY_GOOD)
+		return false;
+	request->arg_count++;
+	return true;
+}
+
+static bool take_arg(struct line *line)
+{
+	struct proto_request *request = &line->ret->request;
+	struct proto_slice *arg = &request->args[request->arg_count];
+
+	if (!proto_token_take(&line->rest, arg))
+		return false;
+	request->arg_count++;
+	return true;
+}
+
+static enum proto_event parse_range(struct line *line)
+{
+	const struct proto_slice *args = line->ret->request.args;
+	uint32_t max;
+
+	if (!take_key_arg(line) || !take_key_arg(line) || !take_arg(line) ||
+	    !is_flag(args[2]) || !take_arg(line) || !is_flag(args[3]) ||
+	    !take_arg(line) || !proto_parse_u32(args[4], &max) ||
+	    line->rest.len > 0)
+		return line_refuse(line, PROTO_ERR_FORMAT);
+	return PROTO_COMMAND;
+}
+
+static enum proto_event parse_prefix(struct line *line)
+{
+	if (!take_key_arg(line) || line->rest.len > 0)
+		return line_refuse(line, PROTO_ERR_FORMAT);
+	return PROTO_COMMAND;
+}
+
+static enum proto_event parse_prefix_page(struct line *line)
+{
+	const struct proto_slice *args = line->ret->request.args;
+	uint32_t max;
+
+	if (!take_key_arg(line) || !take_arg(line) ||
+	    !proto_parse_u32(args[1], &max))
+		return line_refuse(line, PROTO_ERR_FORMAT);
+	if (line->rest.len > 0 && (!take_key_arg(line) || line->rest.len > 0))
+		return line_refuse(line, PROTO_ERR_FORMAT);
+	return PROTO_COMMAND;
+}
+
+enum proto_event classic_parse(struct line *line, enum proto_shape shape)
 {
 	switch (shape) {
 	case PROTO_SHAPE_KEYS:
@@ -219,86 +244,22 @@ static enum proto_event parse_arguments(struct line *line,
 		return parse_flush(line);
 	case PROTO_SHAPE_NUMBER:
 		return parse_number(line);
+	case PROTO_SHAPE_QUIET_WORDS:
+		return parse_quiet_words(line);
 	case PROTO_SHAPE_WORDS:
 		return parse_words(line);
+	case PROTO_SHAPE_RANGE:
+		return parse_range(line);
+	case PROTO_SHAPE_PREFIX:
+		return parse_prefix(line);
+	case PROTO_SHAPE_PREFIX_PAGE:
+		return parse_prefix_page(line);
+	case PROTO_SHAPE_META:
+	case PROTO_SHAPE_META_BLOCK:
+	case PROTO_SHAPE_META_DEBUG:
+	case PROTO_SHAPE_META_NONE:
+		break;
 	}
-	assert(!"a shape of verbs.h");
+	assert(!"a classic shape of verbs.h");
 	return PROTO_HANGUP;
-}
-
-/* True if tokens follow, and the last one is an HTTP version. */
-static bool ends_like_http(struct proto_slice rest)
-{
-	static const char prefix[] = "HTTP/";
-	const size_t prefix_len = sizeof(prefix) - 1;
-	size_t start = rest.len;
-
-	while (start > 0 && rest.data[start - 1] != ' ')
-		start--;
-	return rest.len - start >= prefix_len &&
-	       memcmp(rest.data + start, prefix, prefix_len) == 0;
-}
-
-static enum proto_event parse_line(struct line *line)
-{
-	struct proto_request *request = &line->ret->request;
-	const struct proto_word *word = NULL;
-	struct proto_slice name;
-
-	request->verb = PROTO_VERB_COUNT;
-	if (line->rest.len < 2)
-		return refuse(line, PROTO_ERR_FORMAT);
-	proto_token_trim(&line->rest);
-	/* A blank in front makes any word an unknown one. */
-	if (line->rest.len > 0 && *line->rest.data != ' ' &&
-	    proto_token_take(&line->rest, &name))
-		word = proto_word_find(name);
-	if (word == NULL && ends_like_http(line->rest))
-		return PROTO_HANGUP;
-	if (word == NULL)
-		return refuse(line, PROTO_ERR_UNKNOWN);
-	request->verb = word->verb;
-	request->want_cas = word->want_cas;
-	return parse_arguments(line, word->shape);
-}
-
-/* True if a line of which so much came may still be waited for. */
-static bool may_grow(struct proto_slice start,
-		     const struct proto_limits *limits)
-{
-	const struct proto_word *word;
-	struct proto_slice name;
-
-	if (start.len <= limits->line_max_bytes)
-		return true;
-	if (start.len > limits->get_line_max_bytes || *start.data == ' ')
-		return false;
-	if (!proto_token_take(&start, &name))
-		return false;
-	word = proto_word_find(name);
-	return word != NULL && word->shape == PROTO_SHAPE_KEYS;
-}
-
-enum proto_event proto_classic_parse(const char *buf, size_t len,
-				     size_t scanned,
-				     const struct proto_limits *limits,
-				     struct proto_parsed *ret)
-{
-	struct line line = {.limits = limits, .ret = ret};
-	const char *end = NULL;
-
-	assert(scanned <= len);
-	if (scanned < len)
-		end = memchr(buf + scanned, '\n', len - scanned);
-	if (end == NULL) {
-		if (!may_grow((struct proto_slice){buf, len}, limits))
-			return PROTO_HANGUP;
-		ret->scanned = len;
-		return PROTO_WAIT;
-	}
-	*ret = (struct proto_parsed){.consumed = (size_t)(end - buf) + 1};
-	if (end > buf && end[-1] == '\r')
-		end--;
-	line.rest = (struct proto_slice){buf, (size_t)(end - buf)};
-	return parse_line(&line);
 }

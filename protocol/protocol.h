@@ -6,6 +6,9 @@
  * numbers). A dialect is a parser and a formatter; what a command does is
  * nobody's business here.
  *
+ *   parsers      text.c (lines, classic) with meta.c; binary.c; udp.c
+ *   formatters   answer.c chooses: reply.c (text), meta_reply.c, packet.c
+ *
  * Rules for this whole folder: bytes in, values out. No allocation, no I/O,
  * no clock, no globals that change. So every function below may be called by
  * any thread, never blocks, and owns nothing: slices borrow the caller's
@@ -14,80 +17,14 @@
 #ifndef PROTOCOL_PROTOCOL_H
 #define PROTOCOL_PROTOCOL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "protocol/request.h"
 
-#define PROTO_KEY_MAX 250
-/* Tokens after the verb that administrative commands get to see. */
-#define PROTO_ARGS_MAX 4
-/* Largest text of proto_classic_value(): VALUE, key, flags, length, cas. */
-#define PROTO_VALUE_HEAD_MAX (PROTO_KEY_MAX + 64)
-/* Largest text of proto_classic_number(): 20 digits and CRLF. */
-#define PROTO_NUMBER_MAX 22
-
-/* Borrowed bytes, not terminated. Valid as long as the buffer they lie in. */
-struct proto_slice {
-	const char *data;
-	size_t len;
-};
-
-/* What is asked, whatever the dialect. The table in verbs.c describes each. */
-enum proto_verb {
-	PROTO_GET, /* get, gets */
-	PROTO_GAT, /* gat, gats */
-	PROTO_SET,
-	PROTO_ADD,
-	PROTO_REPLACE,
-	PROTO_APPEND,
-	PROTO_PREPEND,
-	PROTO_CAS,
-	PROTO_INCR,
-	PROTO_DECR,
-	PROTO_TOUCH,
-	PROTO_DELETE,
-	PROTO_FLUSH_ALL,
-	PROTO_STATS,
-	PROTO_VERSION,
-	PROTO_VERBOSITY,
-	PROTO_CACHE_MEMLIMIT,
-	PROTO_SHUTDOWN,
-	PROTO_QUIT,
-	PROTO_VERB_COUNT
-};
-
-/* What is answered. Answers first, then refusals; the lines are in reply.c. */
-enum proto_code {
-	PROTO_DONE = 0, /* STORED, DELETED, TOUCHED, OK: the verb decides */
-	PROTO_NOT_FOUND,
-	PROTO_EXISTS,
-	PROTO_NOT_STORED,
-	PROTO_END,   /* end of a list */
-	PROTO_RESET, /* stats reset */
-
-	PROTO_ERR_UNKNOWN,    /* ERROR */
-	PROTO_ERR_FORMAT,     /* bad command line format */
-	PROTO_ERR_CHUNK,      /* bad data chunk */
-	PROTO_ERR_EXPTIME,    /* invalid exptime argument */
-	PROTO_ERR_DELTA,      /* invalid numeric delta argument */
-	PROTO_ERR_NOT_NUMBER, /* incr or decr on something else */
-	PROTO_ERR_DELETE_USAGE,
-	PROTO_ERR_TOO_LARGE, /* value over the item limit */
-	PROTO_ERR_NO_MEMORY, /* no memory, or no space on the disk */
-	PROTO_ERR_STORAGE,   /* the engine failed: neither yes nor no */
-	PROTO_ERR_FLUSH_DISABLED,
-	PROTO_ERR_SHUTDOWN_DISABLED,
-	PROTO_ERR_SHUTDOWN_MODE,
-	PROTO_ERR_DUMP_DISABLED,
-	PROTO_ERR_DETAIL_DISABLED,
-	PROTO_ERR_DETAIL_USAGE,
-	PROTO_ERR_CACHEDUMP_LINE,
-	PROTO_ERR_CACHEDUMP_CLASS,
-	PROTO_ERR_MEMLIMIT_SMALL,
-	PROTO_ERR_MEMLIMIT_UNIT,
-	PROTO_ERR_MEMLIMIT_FIXED, /* the cache cannot be resized to that */
-	PROTO_CODE_COUNT
-};
+/* Rooms for what the formatters write, at most. */
+#define PROTO_ANSWER_MAX     128		  /* proto_answer() */
+#define PROTO_VALUE_HEAD_MAX (PROTO_KEY_MAX + 64) /* proto_value() */
+#define PROTO_META_HEAD_MAX  768		  /* proto_meta_answer() */
+#define PROTO_PACKET_HEAD    24
+#define PROTO_FRAME_HEAD     8
 
 struct proto_limits {
 	uint32_t value_max_bytes;  /* item limit: the value alone */
@@ -95,52 +32,48 @@ struct proto_limits {
 	size_t get_line_max_bytes; /* for get and gets */
 };
 
-/* One parsed command. Only the fields its verb uses are set. */
-struct proto_request {
-	enum proto_verb verb;
-	bool quiet;		 /* noreply: no answer, neither yes nor no */
-	bool want_cas;		 /* gets, gats */
-	struct proto_slice key;	 /* the first key */
-	struct proto_slice keys; /* the others; len 0: none. proto_next_key() */
-	struct proto_slice args[PROTO_ARGS_MAX]; /* administrative verbs */
-	size_t arg_count;
-	uint32_t client_flags;
-	int64_t exptime;      /* as sent: 0, relative, absolute or negative */
-	uint64_t cas;	      /* cas: the id to compare with */
-	uint64_t delta;	      /* incr, decr */
-	uint32_t value_bytes; /* a block of this size and CRLF follows */
-	bool has_value;
-};
+/* --- parsing ------------------------------------------------------------ */
 
 /* What a parser found at the start of the buffer. */
 enum proto_event {
-	PROTO_WAIT,    /* no whole line yet: read more, call again */
+	PROTO_WAIT,    /* no whole command yet: read more, call again */
 	PROTO_COMMAND, /* ret->request is one command */
 	PROTO_REFUSED, /* skip ret->swallow bytes, then answer ret->code */
 	PROTO_HANGUP   /* close without an answer */
 };
 
 struct proto_parsed {
-	struct proto_request request;
-	size_t consumed;      /* COMMAND, REFUSED: bytes of the line */
-	size_t scanned;	      /* WAIT: pass it back in, to not look twice */
+	struct proto_request request; /* REFUSED: `form` alone is set */
+	size_t consumed; /* COMMAND, REFUSED: bytes of line or packet head */
+	size_t scanned;	 /* WAIT: pass it back in, to not look twice */
 	enum proto_code code; /* REFUSED */
-	enum proto_verb verb; /* REFUSED: what was asked, COUNT if unknown */
 	uint64_t swallow; /* REFUSED: bytes of block to drop, answer after */
-	bool quiet;	  /* REFUSED: noreply was understood: no answer */
 	bool close;	  /* REFUSED: the stream cannot be trusted: close */
 };
 
 /*
- * Parses one classic text command from buf[0..len). `scanned` is 0 for a new
- * line, else ret->scanned of the previous PROTO_WAIT on the same line.
- * Never reads beyond len. On PROTO_WAIT only ret->scanned is set.
- * A get line with one invalid key is refused as a whole.
+ * Parses one command from buf[0..len). `scanned` is 0 for a new one, else
+ * ret->scanned of the previous PROTO_WAIT on the same bytes. Never reads
+ * beyond len. On PROTO_WAIT only ret->scanned is set. What is refused has
+ * the verb PROTO_VERB_COUNT in its form if it is not known.
+ * proto_text_parse: one line, classic or meta. A get line with one invalid
+ * key is refused as a whole.
+ * proto_binary_parse: one packet but for its value, which follows.
+ * proto_login_parse: what a text client may send before it is logged in, which
+ * is `set <any> <any> <any> <bytes>` and a block; its verb is SASL_START.
  */
-enum proto_event proto_classic_parse(const char *buf, size_t len,
-				     size_t scanned,
-				     const struct proto_limits *limits,
-				     struct proto_parsed *ret);
+enum proto_event proto_text_parse(const char *buf, size_t len, size_t scanned,
+				  const struct proto_limits *limits,
+				  struct proto_parsed *ret);
+enum proto_event proto_binary_parse(const char *buf, size_t len, size_t scanned,
+				    const struct proto_limits *limits,
+				    struct proto_parsed *ret);
+enum proto_event proto_login_parse(const char *buf, size_t len, size_t scanned,
+				   const struct proto_limits *limits,
+				   struct proto_parsed *ret);
+
+/* True if a connection that begins with this byte speaks binary. */
+bool proto_is_binary(char first);
 
 /*
  * Takes the next key off a request's `keys`. Returns false at the end of the
@@ -148,25 +81,106 @@ enum proto_event proto_classic_parse(const char *buf, size_t len,
  */
 bool proto_next_key(struct proto_slice *keys, struct proto_slice *ret_key);
 
+/* Takes the next word off `rest`. Returns false at the end. */
+bool proto_next_word(struct proto_slice *rest, struct proto_slice *ret);
+
+/*
+ * The key that a meta request means: its key, or what its base64 decodes to,
+ * in `room`, which has PROTO_KEY_MAX bytes.
+ */
+struct proto_slice proto_meta_key(const struct proto_request *request,
+				  char *room);
+
+/* True if the meta flag is there. */
+static inline bool proto_has(const struct proto_request *request, char flag)
+{
+	return (request->meta.present & PROTO_FLAG(flag)) != 0;
+}
+
+/* A datagram: 8 bytes in front of the payload. */
+struct proto_frame {
+	uint16_t request_id, sequence, count;
+};
+
+/* Reads the frame of a datagram; false: it is to be dropped. */
+bool proto_frame_parse(const char *buf, size_t len, struct proto_frame *ret);
+void proto_frame_write(char *buf, const struct proto_frame *frame);
+
+/* --- answering ---------------------------------------------------------- */
+
+/* True if this is not said: the command was a quiet one. */
+bool proto_is_silent(const struct proto_form *form, enum proto_code code);
+
+/*
+ * The answer of a code that carries no number but, in binary, the item's id.
+ * Either static or in `room`, which has PROTO_ANSWER_MAX bytes. Of meta only
+ * refusals: the rest is proto_meta_answer()'s.
+ */
+struct proto_slice proto_answer(const struct proto_form *form,
+				enum proto_code code, uint64_t cas, char *room);
+
+/* The same of a new number. */
+struct proto_slice proto_number(const struct proto_form *form, uint64_t number,
+				uint64_t cas, char *room);
+
+/* The same of a touch that was made: in binary it tells the item's flags. */
+struct proto_slice proto_touched(const struct proto_form *form, uint32_t flags,
+				 uint64_t cas, char *room);
+
+/*
+ * Writes what stands before the value of a get or gat to buf, which has room
+ * for PROTO_VALUE_HEAD_MAX. Returns its length. value and tail follow.
+ */
+size_t proto_value(char *buf, const struct proto_form *form,
+		   struct proto_slice key, uint32_t flags, size_t value_bytes,
+		   uint64_t cas);
+/* What follows a value: CRLF, or nothing. Static. */
+struct proto_slice proto_value_tail(const struct proto_form *form);
+/* The answer to a key of a get that is not there; the same room. */
+size_t proto_value_miss(char *buf, const struct proto_form *form,
+			struct proto_slice key);
+/* What ends a get: END, or nothing. Static. */
+struct proto_slice proto_value_end(const struct proto_form *form);
+
+/*
+ * The head of a binary answer, of PROTO_PACKET_HEAD bytes. A body of so many
+ * bytes follows, the first key_bytes of which are a key.
+ */
+void proto_packet_head(char *buf, const struct proto_form *form,
+		       enum proto_code code, size_t key_bytes,
+		       size_t body_bytes);
+
+/* What the meta flags of an answer are about. */
+struct proto_meta_result {
+	enum proto_code code; /* DONE, NOT_FOUND, EXISTS, NOT_STORED, END */
+	size_t value_bytes;   /* s, and the length of VA */
+	bool with_value;      /* VA and the value follow; else HD */
+	uint32_t flags;
+	uint64_t cas;
+	int64_t ttl;	    /* t: seconds left, -1: never ... */
+	int64_t ttl_before; /* ... and before the touch by T */
+	bool fetched_before;
+	uint64_t idle_seconds;
+	bool key_base64; /* the item's; without one: that the request had b */
+	bool win, won, stale;
+};
+
+/*
+ * Writes the answer line of a meta command to buf, which has room for
+ * PROTO_META_HEAD_MAX. Returns its length: 0 if it is a silent one. `key`:
+ * the item's, decoded. proto_meta_debug: the ME line of a hit.
+ */
+size_t proto_meta_answer(char *buf, const struct proto_request *request,
+			 struct proto_slice key,
+			 const struct proto_meta_result *result);
+size_t proto_meta_debug(char *buf, const struct proto_request *request,
+			struct proto_slice key,
+			const struct proto_meta_result *result);
+
+/* --- words and numbers -------------------------------------------------- */
+
 /* The verb's name as clients send it ("get"); "unknown" for COUNT. */
 const char *proto_verb_name(enum proto_verb verb);
-
-/*
- * The whole answer line, CRLF included, of a code that carries no number.
- * The text is static: it is never freed and never changes.
- */
-struct proto_slice proto_classic_line(enum proto_verb verb,
-				      enum proto_code code);
-
-/*
- * Writes "VALUE <key> <flags> <bytes>[ <cas>]\r\n" to buf, which has room for
- * PROTO_VALUE_HEAD_MAX. Returns its length. The value and CRLF follow.
- */
-size_t proto_classic_value(char *buf, struct proto_slice key, uint32_t flags,
-			   size_t value_bytes, bool with_cas, uint64_t cas);
-
-/* Writes the number and CRLF to buf (PROTO_NUMBER_MAX). Returns its length. */
-size_t proto_classic_number(char *buf, uint64_t number);
 
 /*
  * Reads an unsigned decimal that fills the slice: digits only, no sign, no
@@ -179,5 +193,8 @@ bool proto_parse_i64(struct proto_slice text, int64_t *ret);
 
 /* True if the slice spells exactly this word. */
 bool proto_slice_is(struct proto_slice text, const char *word);
+
+/* Base64 with padding. Encodes to 4 bytes for every 3 begun; their number. */
+size_t proto_base64_encode(struct proto_slice bytes, char *to);
 
 #endif

@@ -76,6 +76,11 @@ bool proto_next_key(struct proto_slice *keys, struct proto_slice *ret_key)
 	return proto_token_take(keys, ret_key);
 }
 
+bool proto_next_word(struct proto_slice *rest, struct proto_slice *ret)
+{
+	return proto_token_take(rest, ret);
+}
+
 void proto_token_trim(struct proto_slice *rest)
 {
 	while (rest->len > 0 && rest->data[rest->len - 1] == ' ')

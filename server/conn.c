@@ -128,7 +128,7 @@ bool conn_can_go_on(struct conn *conn, unsigned needs)
 /* Runs a parsed command; its line stays in the input as long as it streams. */
 static enum conn_next conn_execute(struct conn *conn)
 {
-	unsigned needs = exec_needs(conn->parsed.request.verb);
+	unsigned needs = exec_needs(conn->parsed.request.form.verb);
 	enum conn_next next;
 
 	conn->needs = needs;
@@ -144,8 +144,7 @@ static enum conn_next conn_refuse(struct conn *conn)
 {
 	input_consume(&conn->in, conn->parsed.consumed);
 	if (conn->parsed.swallow > 0) {
-		conn->swallow = conn->parsed.swallow;
-		conn_set_step(conn, CONN_SWALLOW);
+		conn_skip(conn, conn->parsed.swallow);
 		return CONN_AGAIN;
 	}
 	if (exec_refused(conn, &conn->parsed) == CONN_DROP)
@@ -157,6 +156,36 @@ static enum conn_next conn_refuse(struct conn *conn)
 	return CONN_AGAIN;
 }
 
+static enum conn_dialect choose_dialect(enum options_protocol protocol,
+					char first)
+{
+	switch (protocol) {
+	case OPTIONS_AUTO:
+		break;
+	case OPTIONS_ASCII:
+		return CONN_TEXT;
+	case OPTIONS_BINARY:
+		return CONN_BINARY;
+	}
+	return proto_is_binary(first) ? CONN_BINARY : CONN_TEXT;
+}
+
+static enum proto_event conn_parse(struct conn *conn)
+{
+	const struct server *server = conn->worker->server;
+	const struct input *in = &conn->in;
+
+	if (conn->dialect == CONN_UNDECIDED)
+		conn->dialect = choose_dialect(server->options->protocol,
+					       *input_data(in));
+	if (conn->dialect == CONN_BINARY)
+		return proto_binary_parse(input_data(in), input_bytes(in),
+					  in->scanned, &server->limits,
+					  &conn->parsed);
+	return proto_text_parse(input_data(in), input_bytes(in), in->scanned,
+				&server->limits, &conn->parsed);
+}
+
 static enum conn_next step_command(struct conn *conn)
 {
 	struct input *in = &conn->in;
@@ -166,9 +195,7 @@ static enum conn_next step_command(struct conn *conn)
 	conn->needs = 0;
 	if (!conn_can_go_on(conn, 0))
 		return CONN_PARK;
-	switch (proto_classic_parse(input_data(in), input_bytes(in),
-				    in->scanned, &conn->worker->server->limits,
-				    &conn->parsed)) {
+	switch (conn_parse(conn)) {
 	case PROTO_WAIT:
 		in->scanned = conn->parsed.scanned;
 		return CONN_INPUT;
@@ -183,22 +210,35 @@ static enum conn_next step_command(struct conn *conn)
 	return CONN_DROP;
 }
 
+void conn_read_block(struct conn *conn, char *to, uint32_t bytes,
+		     enum conn_next (*done)(struct conn *conn))
+{
+	conn->block = (struct conn_block){to, bytes, 0, done};
+	conn_set_step(conn, CONN_VALUE);
+}
+
 static enum conn_next step_value(struct conn *conn)
 {
+	struct conn_block *block = &conn->block;
 	size_t held = input_bytes(&conn->in);
-	size_t missing = conn->op->value_bytes - conn->op_got;
+	size_t missing = block->bytes - block->got;
 	size_t part = held < missing ? held : missing;
 
 	if (part > 0) {
-		memcpy(conn->op->value + conn->op_got, input_data(&conn->in),
-		       part);
-		conn->op_got += (uint32_t)part;
+		memcpy(block->to + block->got, input_data(&conn->in), part);
+		block->got += (uint32_t)part;
 		input_consume(&conn->in, part);
 	}
 	if (part < missing)
 		return CONN_INPUT;
 	conn_set_step(conn, CONN_COMMAND);
-	return exec_value_complete(conn);
+	return block->done(conn);
+}
+
+void conn_skip(struct conn *conn, uint64_t bytes)
+{
+	conn->swallow = bytes;
+	conn_set_step(conn, CONN_SWALLOW);
 }
 
 static enum conn_next step_swallow(struct conn *conn)
@@ -307,8 +347,8 @@ static ssize_t conn_read(struct conn *conn)
 		return -1;
 	}
 	if (conn->step == CONN_VALUE && input_bytes(&conn->in) == 0) {
-		direct = conn->op->value_bytes - conn->op_got;
-		iov[count].iov_base = conn->op->value + conn->op_got;
+		direct = conn->block.bytes - conn->block.got;
+		iov[count].iov_base = conn->block.to + conn->block.got;
 		iov[count++].iov_len = direct;
 	}
 	iov[count].iov_base = conn->in.memory + conn->in.end;
@@ -318,7 +358,7 @@ static ssize_t conn_read(struct conn *conn)
 		return got;
 	if ((size_t)got < direct)
 		direct = (size_t)got;
-	conn->op_got += (uint32_t)direct;
+	conn->block.got += (uint32_t)direct;
 	conn->in.end += (size_t)got - direct;
 	return got;
 }

@@ -60,6 +60,16 @@ enum conn_needs {
 /* Produces more of a long answer. Returns AGAIN when done, or YIELD, PARK. */
 typedef enum conn_next (*conn_stream_fn)(struct conn *conn);
 
+/* The first byte decides, or --protocol does. */
+enum conn_dialect { CONN_UNDECIDED, CONN_TEXT, CONN_BINARY };
+
+/* Bytes of a fixed number that are read straight to where they belong. */
+struct conn_block {
+	char *to;
+	uint32_t bytes, got;
+	enum conn_next (*done)(struct conn *conn); /* all are there */
+};
+
 struct conn {
 	uint32_t magic;
 	int fd;
@@ -71,13 +81,14 @@ struct conn {
 	bool eof;     /* the peer sends no more */
 	bool linger;  /* more may come after we have closed */
 	enum conn_step step;
+	enum conn_dialect dialect;
 	struct input in;
 	struct output out;
 
 	struct proto_parsed parsed; /* VALUE, SWALLOW, STREAM: the command */
+	struct conn_block block;    /* VALUE */
 	struct store_op *op;	    /* VALUE: being filled; own until submit */
-	uint32_t op_got;
-	uint64_t swallow; /* SWALLOW: bytes still to skip */
+	uint64_t swallow;	    /* SWALLOW: bytes still to skip */
 	conn_stream_fn stream;
 	struct store_cursor cursor; /* STREAM: of a walk */
 	uint64_t stream_left;	    /* STREAM: items still to show */
@@ -126,6 +137,13 @@ void conn_mark_dirty(struct conn *conn);
 
 /* One write of this connection has come back from the store. */
 void conn_op_done(struct conn *conn, struct store_op *op);
+
+/* Goes on with reading a block, to `to`; then done() is called. */
+void conn_read_block(struct conn *conn, char *to, uint32_t bytes,
+		     enum conn_next (*done)(struct conn *conn));
+
+/* Goes on with skipping bytes, and answers as conn->parsed says then. */
+void conn_skip(struct conn *conn, uint64_t bytes);
 
 /* Changes the step; asserts that the change is a legal one. */
 void conn_set_step(struct conn *conn, enum conn_step step);

@@ -18,6 +18,7 @@
 	X(cmd_set)                \
 	X(cmd_flush)              \
 	X(cmd_touch)              \
+	X(cmd_meta)               \
 	X(get_hits)               \
 	X(get_misses)             \
 	X(get_expired)            \

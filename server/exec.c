@@ -23,6 +23,14 @@ static const struct exec_entry table[PROTO_VERB_COUNT] = {
 	[PROTO_DECR] = {exec_arith, CONN_NEEDS_ROOM},
 	[PROTO_TOUCH] = {exec_touch, CONN_NEEDS_ROOM},
 	[PROTO_DELETE] = {exec_delete, CONN_NEEDS_ROOM},
+	[PROTO_META_GET] = {exec_meta_get, CONN_NEEDS_APPLIED |
+						   CONN_NEEDS_ROOM |
+						   CONN_NEEDS_FOUND},
+	[PROTO_META_SET] = {exec_meta_set, CONN_NEEDS_ROOM},
+	[PROTO_META_DELETE] = {exec_meta_delete, CONN_NEEDS_ROOM},
+	[PROTO_META_ARITH] = {exec_meta_arith, CONN_NEEDS_ROOM},
+	[PROTO_META_DEBUG] = {exec_meta_debug, CONN_NEEDS_APPLIED},
+	[PROTO_NOOP] = {exec_noop, 0},
 	[PROTO_FLUSH_ALL] = {exec_flush, CONN_NEEDS_ROOM},
 	[PROTO_STATS] = {exec_stats, CONN_NEEDS_DONE},
 	[PROTO_VERSION] = {exec_version, 0},
@@ -43,7 +51,7 @@ static void exec_trace(const struct conn *conn, const struct proto_request *req)
 	char key[3 * PROTO_KEY_MAX + 1];
 
 	log_write(&conn->worker->server->log, LOG_LEVEL_TRACE, "%s %s %s",
-		  conn->addr, proto_verb_name(req->verb),
+		  conn->addr, proto_verb_name(req->form.verb),
 		  log_escape(key, sizeof(key), req->key.data, req->key.len));
 }
 
@@ -51,21 +59,27 @@ enum conn_next exec_start(struct conn *conn, const struct proto_request *req)
 {
 	if (log_wants(&conn->worker->server->log, LOG_LEVEL_TRACE))
 		exec_trace(conn, req);
-	return table[req->verb].start(conn, req);
+	if (table[req->form.verb].start == NULL)
+		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
+	return table[req->form.verb].start(conn, req);
 }
 
-enum conn_next exec_answer(struct conn *conn, enum proto_verb verb,
-			   enum proto_code code, bool quiet)
+enum conn_next exec_write(struct conn *conn, struct proto_slice bytes)
 {
-	struct proto_slice line;
-
-	if (quiet)
-		return CONN_AGAIN;
-	line = proto_classic_line(verb, code);
-	if (output_write(&conn->out, line.data, line.len))
+	if (output_write(&conn->out, bytes.data, bytes.len))
 		return CONN_AGAIN;
 	COUNT(conn->worker, malloc_fails);
 	return CONN_DROP;
+}
+
+enum conn_next exec_answer(struct conn *conn, const struct proto_form *form,
+			   enum proto_code code)
+{
+	char room[PROTO_ANSWER_MAX];
+
+	if (proto_is_silent(form, code))
+		return CONN_AGAIN;
+	return exec_write(conn, proto_answer(form, code, 0, room));
 }
 
 enum conn_next exec_refused(struct conn *conn,
@@ -73,24 +87,33 @@ enum conn_next exec_refused(struct conn *conn,
 {
 	if (parsed->code == PROTO_ERR_TOO_LARGE)
 		COUNT(conn->worker, store_too_large);
-	return exec_answer(conn, parsed->verb, parsed->code, parsed->quiet);
+	return exec_answer(conn, &parsed->request.form, parsed->code);
 }
 
-enum proto_code exec_failure(enum store_status status)
+enum proto_code exec_code(struct worker *worker, enum store_status status)
 {
 	switch (status) {
+	case STORE_OK:
+		return PROTO_DONE;
+	case STORE_NOT_FOUND:
+		return PROTO_NOT_FOUND;
+	case STORE_EXISTS:
+		return PROTO_EXISTS;
+	case STORE_NOT_STORED:
+		return PROTO_NOT_STORED;
+	case STORE_NOT_NUMBER:
+		return PROTO_ERR_NOT_NUMBER;
+	case STORE_TOO_LARGE:
+		COUNT(worker, store_too_large);
+		return PROTO_ERR_TOO_LARGE;
 	case STORE_NO_SPACE:
 	case STORE_NO_MEMORY:
+		COUNT(worker, store_no_memory);
 		return PROTO_ERR_NO_MEMORY;
-	case STORE_OK:
-	case STORE_NOT_FOUND:
-	case STORE_EXISTS:
-	case STORE_NOT_STORED:
-	case STORE_NOT_NUMBER:
-	case STORE_TOO_LARGE:
 	case STORE_GROW:
 	case STORE_FAILED:
 		break;
 	}
+	COUNT(worker, storage_errors);
 	return PROTO_ERR_STORAGE;
 }

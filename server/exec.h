@@ -2,9 +2,10 @@
  * exec.h - commands: the only code that knows protocol AND storage.
  *
  * exec_start() looks the verb up in the table in exec.c; each verb family has
- * a file: exec_get.c, exec_gat.c, exec_write.c, exec_admin.c, exec_stats.c.
+ * a file: exec_get.c, exec_gat.c, exec_write.c, exec_meta.c (reads) and
+ * exec_meta_write.c, exec_admin.c, exec_stats.c.
  * What becomes of a write until it is answered is in pending.c. A command
- * answers through the helpers below, so that nobody else formats a reply.
+ * answers through the helpers below: it does not know in which dialect.
  *
  * Thread: the connection's worker. Blocks: on page reads, in reads only.
  */
@@ -29,15 +30,30 @@ enum conn_next exec_refused(struct conn *conn,
 /* The block of a store command has come whole: conn->op is complete. */
 enum conn_next exec_value_complete(struct conn *conn);
 
+/*
+ * Refuses a command whose block comes all the same: skips that, then answers.
+ */
+enum conn_next exec_skip_block(struct conn *conn, enum proto_code code);
+
 /* A write has come back: counts it and answers. The op may be freed. */
 void exec_finish(struct store_op *op);
 
-/* Queues an answer line, unless quiet. DROP without memory, else AGAIN. */
-enum conn_next exec_answer(struct conn *conn, enum proto_verb verb,
-			   enum proto_code code, bool quiet);
+/*
+ * Queues an answer without a number, unless it is a silent one. DROP without
+ * memory, else AGAIN.
+ */
+enum conn_next exec_answer(struct conn *conn, const struct proto_form *form,
+			   enum proto_code code);
 
-/* The code that tells a client of a store status that is a failure. */
-enum proto_code exec_failure(enum store_status status);
+/* Queues bytes as they are; nothing if there are none. The same result. */
+enum conn_next exec_write(struct conn *conn, struct proto_slice bytes);
+
+/* What became of an op, as the client is told; failures are counted. */
+enum proto_code exec_code(struct worker *worker, enum store_status status);
+
+/* Counts what a get has found, or not. */
+void exec_count_get(struct conn *conn, struct proto_slice key,
+		    enum store_status status, const struct store_item *item);
 
 /* One verb each; the table in exec.c. */
 enum conn_next exec_get(struct conn *conn, const struct proto_request *req);
@@ -46,6 +62,17 @@ enum conn_next exec_store(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_arith(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_touch(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_delete(struct conn *conn, const struct proto_request *req);
+enum conn_next exec_meta_get(struct conn *conn,
+			     const struct proto_request *req);
+enum conn_next exec_meta_set(struct conn *conn,
+			     const struct proto_request *req);
+enum conn_next exec_meta_delete(struct conn *conn,
+				const struct proto_request *req);
+enum conn_next exec_meta_arith(struct conn *conn,
+			       const struct proto_request *req);
+enum conn_next exec_meta_debug(struct conn *conn,
+			       const struct proto_request *req);
+enum conn_next exec_noop(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_flush(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_stats(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_version(struct conn *conn, const struct proto_request *req);

@@ -15,11 +15,22 @@
 
 enum conn_next exec_version(struct conn *conn, const struct proto_request *req)
 {
+	static const char number[] = MEMCACHEDB_VERSION;
 	static const char line[] = "VERSION " MEMCACHEDB_VERSION "\r\n";
+	char packet[PROTO_PACKET_HEAD + sizeof(number) - 1];
 
-	(void)req;
-	return output_write(&conn->out, line, sizeof(line) - 1) ? CONN_AGAIN
-								: CONN_DROP;
+	if (req->form.dialect != PROTO_BINARY)
+		return exec_write(conn,
+				  (struct proto_slice){line, sizeof(line) - 1});
+	proto_packet_head(packet, &req->form, PROTO_DONE, 0,
+			  sizeof(number) - 1);
+	memcpy(packet + PROTO_PACKET_HEAD, number, sizeof(number) - 1);
+	return exec_write(conn, (struct proto_slice){packet, sizeof(packet)});
+}
+
+enum conn_next exec_noop(struct conn *conn, const struct proto_request *req)
+{
+	return exec_answer(conn, &req->form, PROTO_DONE);
 }
 
 enum conn_next exec_verbosity(struct conn *conn,
@@ -28,12 +39,11 @@ enum conn_next exec_verbosity(struct conn *conn,
 	uint64_t level;
 
 	if (req->arg_count == 0 || !proto_parse_u64(req->args[0], &level))
-		return exec_answer(conn, req->verb, PROTO_ERR_FORMAT,
-				   req->quiet);
+		return exec_answer(conn, &req->form, PROTO_ERR_FORMAT);
 	log_set_verbosity(&conn->worker->server->log,
 			  level > VERBOSITY_MAX ? VERBOSITY_MAX
 						: (uint32_t)level);
-	return exec_answer(conn, req->verb, PROTO_DONE, req->quiet);
+	return exec_answer(conn, &req->form, PROTO_DONE);
 }
 
 static enum proto_code set_memlimit(struct server *server, uint64_t megabytes)
@@ -57,11 +67,9 @@ enum conn_next exec_memlimit(struct conn *conn, const struct proto_request *req)
 	uint64_t megabytes;
 
 	if (req->arg_count == 0 || !proto_parse_u64(req->args[0], &megabytes))
-		return exec_answer(conn, req->verb, PROTO_ERR_UNKNOWN,
-				   req->quiet);
-	return exec_answer(conn, req->verb,
-			   set_memlimit(conn->worker->server, megabytes),
-			   req->quiet);
+		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
+	return exec_answer(conn, &req->form,
+			   set_memlimit(conn->worker->server, megabytes));
 }
 
 enum conn_next exec_shutdown(struct conn *conn, const struct proto_request *req)
@@ -69,11 +77,10 @@ enum conn_next exec_shutdown(struct conn *conn, const struct proto_request *req)
 	struct server *server = conn->worker->server;
 
 	if (!server->options->shutdown_enabled)
-		return exec_answer(conn, req->verb, PROTO_ERR_SHUTDOWN_DISABLED,
-				   false);
+		return exec_answer(conn, &req->form,
+				   PROTO_ERR_SHUTDOWN_DISABLED);
 	if (req->arg_count > 0 && !proto_slice_is(req->args[0], "graceful"))
-		return exec_answer(conn, req->verb, PROTO_ERR_SHUTDOWN_MODE,
-				   false);
+		return exec_answer(conn, &req->form, PROTO_ERR_SHUTDOWN_MODE);
 	log_write(&server->log, LOG_LEVEL_INFO, "shutdown asked for by %s",
 		  conn->addr);
 	server_request(server, SERVER_STOP);
@@ -83,7 +90,10 @@ enum conn_next exec_shutdown(struct conn *conn, const struct proto_request *req)
 
 enum conn_next exec_quit(struct conn *conn, const struct proto_request *req)
 {
-	(void)req;
+	enum conn_next next = CONN_AGAIN;
+
+	if (req->form.dialect == PROTO_BINARY)
+		next = exec_answer(conn, &req->form, PROTO_DONE);
 	conn_shut(conn);
-	return CONN_AGAIN;
+	return next;
 }

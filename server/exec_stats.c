@@ -17,25 +17,56 @@
 /* Records looked at in one turn; then others get theirs. */
 #define CACHEDUMP_ROWS_A_TURN 256
 
-/* Writes STAT lines to a connection. */
-struct line_sink {
+/* Writes pairs to a connection, a line or a packet each. */
+struct pair_sink {
 	struct stats_sink sink;
 	struct conn *conn;
 	bool no_memory;
 };
 
-static void take_line(struct stats_sink *sink, const char *name,
+static bool put_line(struct output *out, const char *name, const char *value)
+{
+	return output_write(out, "STAT ", 5) &&
+	       output_write(out, name, strlen(name)) &&
+	       output_write(out, " ", 1) &&
+	       output_write(out, value, strlen(value)) &&
+	       output_write(out, "\r\n", 2);
+}
+
+static bool put_packet(struct output *out, const struct proto_form *form,
+		       const char *name, const char *value)
+{
+	size_t name_bytes = strlen(name), value_bytes = strlen(value);
+	char head[PROTO_PACKET_HEAD];
+
+	proto_packet_head(head, form, PROTO_DONE, name_bytes,
+			  name_bytes + value_bytes);
+	return output_write(out, head, sizeof(head)) &&
+	       output_write(out, name, name_bytes) &&
+	       output_write(out, value, value_bytes);
+}
+
+static void take_pair(struct stats_sink *sink, const char *name,
 		      const char *value)
 {
-	struct line_sink *lines = (struct line_sink *)sink;
-	struct output *out = &lines->conn->out;
+	struct pair_sink *pairs = (struct pair_sink *)sink;
+	struct output *out = &pairs->conn->out;
+	const struct proto_form *form = &pairs->conn->parsed.request.form;
+	bool is_kept = form->dialect == PROTO_BINARY
+			       ? put_packet(out, form, name, value)
+			       : put_line(out, name, value);
 
-	if (!output_write(out, "STAT ", 5) ||
-	    !output_write(out, name, strlen(name)) ||
-	    !output_write(out, " ", 1) ||
-	    !output_write(out, value, strlen(value)) ||
-	    !output_write(out, "\r\n", 2))
-		lines->no_memory = true;
+	if (!is_kept)
+		pairs->no_memory = true;
+}
+
+/* Binary knows one error only: there is no such group. */
+static enum conn_next refuse(struct conn *conn, const struct proto_request *req,
+			     enum proto_code code)
+{
+	if (req->form.dialect == PROTO_BINARY)
+		code = PROTO_NOT_FOUND;
+	return exec_answer(conn, &req->form, code);
 }
 
 /* --- cachedump ---------------------------------------------------------- */
@@ -67,18 +98,17 @@ static bool visit_item(void *arg, const char *key, size_t key_bytes,
 
 static enum conn_next cachedump_more(struct conn *conn)
 {
+	const struct proto_form *form = &conn->parsed.request.form;
 	enum store_status status;
 
 	status = store_walk(conn->worker->reader, &conn->cursor,
 			    CACHEDUMP_ROWS_A_TURN, visit_item, conn);
 	if (status != STORE_OK) {
-		COUNT(conn->worker, storage_errors);
-		return exec_answer(conn, PROTO_STATS, exec_failure(status),
-				   false);
+		return exec_answer(conn, form, exec_code(conn->worker, status));
 	}
 	if (conn->cursor.done || conn->stream_left == 0 ||
 	    conn->stream_bytes >= CACHEDUMP_MAX_BYTES)
-		return exec_answer(conn, PROTO_STATS, PROTO_END, false);
+		return exec_answer(conn, form, PROTO_END);
 	return CONN_YIELD;
 }
 
@@ -87,20 +117,19 @@ static enum conn_next cachedump(struct conn *conn,
 {
 	uint32_t class, limit;
 
+	if (req->form.dialect == PROTO_BINARY)
+		return refuse(conn, req, PROTO_ERR_UNKNOWN);
 	if (!conn->worker->server->options->dump_enabled)
-		return exec_answer(conn, req->verb, PROTO_ERR_DUMP_DISABLED,
-				   false);
+		return refuse(conn, req, PROTO_ERR_CACHEDUMP_DISABLED);
 	if (req->arg_count < 3)
-		return exec_answer(conn, req->verb, PROTO_ERR_CACHEDUMP_LINE,
-				   false);
+		return refuse(conn, req, PROTO_ERR_CACHEDUMP_LINE);
 	if (!proto_parse_u32(req->args[1], &class) ||
 	    !proto_parse_u32(req->args[2], &limit))
-		return exec_answer(conn, req->verb, PROTO_ERR_FORMAT, false);
+		return refuse(conn, req, PROTO_ERR_FORMAT);
 	if (class > CACHEDUMP_CLASSES)
-		return exec_answer(conn, req->verb, PROTO_ERR_CACHEDUMP_CLASS,
-				   false);
+		return refuse(conn, req, PROTO_ERR_CACHEDUMP_CLASS);
 	if (class != 1)
-		return exec_answer(conn, req->verb, PROTO_END, false);
+		return exec_answer(conn, &req->form, PROTO_END);
 	memset(&conn->cursor, 0, sizeof(conn->cursor));
 	conn->stream_left = limit == 0 ? UINT64_MAX : limit;
 	conn->stream_bytes = 0;
@@ -131,26 +160,43 @@ static bool visit_prefix(void *arg, const char *name, size_t bytes,
 	return true;
 }
 
+/* In binary there are pairs: a prefix, and its counts. */
+static bool visit_prefix_pair(void *arg, const char *name, size_t bytes,
+			      const uint64_t counts[PREFIX_EVENT_COUNT])
+{
+	struct conn *conn = arg;
+	char prefix[PROTO_KEY_MAX + 1], value[128];
+
+	(void)snprintf(prefix, sizeof(prefix), "%.*s", (int)bytes, name);
+	(void)snprintf(value, sizeof(value),
+		       "get %" PRIu64 " hit %" PRIu64 " set %" PRIu64
+		       " del %" PRIu64,
+		       counts[PREFIX_GET], counts[PREFIX_HIT],
+		       counts[PREFIX_SET], counts[PREFIX_DEL]);
+	return put_packet(&conn->out, &conn->parsed.request.form, prefix,
+			  value);
+}
+
 static enum conn_next detail(struct conn *conn, const struct proto_request *req)
 {
 	struct server *server = conn->worker->server;
 	struct proto_slice word = {"", 0};
+	bool is_binary = req->form.dialect == PROTO_BINARY;
 
 	if (!server->options->dump_enabled)
-		return exec_answer(conn, req->verb, PROTO_ERR_DETAIL_DISABLED,
-				   false);
+		return refuse(conn, req, PROTO_ERR_DETAIL_DISABLED);
 	if (req->arg_count >= 2)
 		word = req->args[1];
 	if (proto_slice_is(word, "on") || proto_slice_is(word, "off")) {
 		atomic_store(&server->prefixes.on, word.len == 2);
-		return exec_answer(conn, req->verb, PROTO_DONE, false);
+		return exec_answer(conn, &req->form, PROTO_DONE);
 	}
 	if (!proto_slice_is(word, "dump"))
-		return exec_answer(conn, req->verb, PROTO_ERR_DETAIL_USAGE,
-				   false);
-	if (!prefixes_each(&server->prefixes, visit_prefix, conn))
+		return refuse(conn, req, PROTO_ERR_DETAIL_USAGE);
+	if (!prefixes_each(&server->prefixes,
+			   is_binary ? visit_prefix_pair : visit_prefix, conn))
 		return CONN_DROP;
-	return exec_answer(conn, req->verb, PROTO_END, false);
+	return exec_answer(conn, &req->form, PROTO_END);
 }
 
 /* --- the groups --------------------------------------------------------- */
@@ -159,18 +205,18 @@ static enum conn_next reset(struct conn *conn, const struct proto_request *req)
 {
 	totals_reset(conn->worker->server);
 	prefixes_reset(&conn->worker->server->prefixes);
-	return exec_answer(conn, req->verb, PROTO_RESET, false);
+	return exec_answer(conn, &req->form, PROTO_RESET);
 }
 
 static enum conn_next conns(struct conn *conn, const struct proto_request *req)
 {
-	struct line_sink lines = {{take_line}, conn, false};
+	struct pair_sink pairs = {{take_pair}, conn, false};
 
-	if (stats_conns(conn->worker->server, &lines.sink, conn->fd) != 0)
-		return exec_answer(conn, req->verb, PROTO_ERR_NO_MEMORY, false);
-	if (lines.no_memory)
+	if (stats_conns(conn->worker->server, &pairs.sink, conn->fd) != 0)
+		return exec_answer(conn, &req->form, PROTO_ERR_NO_MEMORY);
+	if (pairs.no_memory)
 		return CONN_DROP;
-	return exec_answer(conn, req->verb, PROTO_END, false);
+	return exec_answer(conn, &req->form, PROTO_END);
 }
 
 /* A group is either a list of pairs or something of its own. */
@@ -190,28 +236,28 @@ static const struct group {
 	{"cachedump", NULL, cachedump},
 };
 
-static enum conn_next answer_pairs(struct conn *conn,
-				   void (*pairs)(struct server *,
-						 struct stats_sink *))
+static enum conn_next
+answer_pairs(struct conn *conn, const struct proto_request *req,
+	     void (*group)(struct server *, struct stats_sink *))
 {
-	struct line_sink lines = {{take_line}, conn, false};
+	struct pair_sink pairs = {{take_pair}, conn, false};
 
-	pairs(conn->worker->server, &lines.sink);
-	if (lines.no_memory)
+	group(conn->worker->server, &pairs.sink);
+	if (pairs.no_memory)
 		return CONN_DROP;
-	return exec_answer(conn, PROTO_STATS, PROTO_END, false);
+	return exec_answer(conn, &req->form, PROTO_END);
 }
 
 enum conn_next exec_stats(struct conn *conn, const struct proto_request *req)
 {
 	if (req->arg_count == 0)
-		return answer_pairs(conn, stats_general);
+		return answer_pairs(conn, req, stats_general);
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		if (!proto_slice_is(req->args[0], groups[i].name))
 			continue;
 		if (groups[i].own != NULL)
 			return groups[i].own(conn, req);
-		return answer_pairs(conn, groups[i].pairs);
+		return answer_pairs(conn, req, groups[i].pairs);
 	}
-	return exec_answer(conn, req->verb, PROTO_ERR_UNKNOWN, false);
+	return refuse(conn, req, PROTO_ERR_UNKNOWN);
 }

@@ -15,7 +15,7 @@ static enum conn_next no_memory(struct conn *conn,
 				const struct proto_request *req)
 {
 	COUNT(conn->worker, store_no_memory);
-	return exec_answer(conn, req->verb, PROTO_ERR_NO_MEMORY, req->quiet);
+	return exec_answer(conn, &req->form, PROTO_ERR_NO_MEMORY);
 }
 
 /* --- set, add, replace, append, prepend, cas ---------------------------- */
@@ -33,56 +33,63 @@ static enum store_op_kind store_kind(enum proto_verb verb)
 	return kinds[verb];
 }
 
-enum conn_next exec_store(struct conn *conn, const struct proto_request *req)
+enum conn_next exec_skip_block(struct conn *conn, enum proto_code code)
 {
-	struct store_op *op = pending_new(conn, store_kind(req->verb), req,
-					  req->value_bytes + 2);
+	const struct proto_request *req = &conn->parsed.request;
 
-	if (op == NULL) {
-		/* The block comes all the same: the answer after it. */
+	if (code == PROTO_ERR_NO_MEMORY)
 		COUNT(conn->worker, store_no_memory);
-		conn->parsed.verb = req->verb;
-		conn->parsed.quiet = req->quiet;
-		conn->parsed.code = PROTO_ERR_NO_MEMORY;
-		conn->swallow = (uint64_t)req->value_bytes + 2;
-		conn_set_step(conn, CONN_SWALLOW);
-		return CONN_AGAIN;
-	}
-	op->flags = req->client_flags;
-	op->expiry = pending_expiry(req->exptime);
-	op->compare = req->verb == PROTO_CAS;
-	op->cas = req->cas;
-	conn->op = op;
-	conn->op_got = 0;
-	conn_set_step(conn, CONN_VALUE);
+	conn->parsed.code = code;
+	conn_skip(conn, (uint64_t)req->value_bytes + req->value_tail);
 	return CONN_AGAIN;
 }
 
-static bool is_dead_on_arrival(const struct store_op *op)
+enum conn_next exec_store(struct conn *conn, const struct proto_request *req)
 {
-	return op->expiry != 0 && op->expiry <= clock_wall_us() / 1000000;
+	struct store_op *op =
+		pending_new(conn, store_kind(req->form.verb), req, req->key,
+			    req->value_bytes + req->value_tail, 0);
+
+	if (op == NULL)
+		return exec_skip_block(conn, PROTO_ERR_NO_MEMORY);
+	op->expiry = pending_expiry(conn, req->exptime);
+	conn->op = op;
+	conn_read_block(conn, op->value, op->value_bytes, exec_value_complete);
+	return CONN_AGAIN;
+}
+
+static bool is_dead_on_arrival(const struct server *server,
+			       const struct store_op *op)
+{
+	return op->expiry != 0 &&
+	       op->expiry <= clock_now_us(&server->clock) / 1000000;
+}
+
+/* True if a value in text ends as it must; that end is cut off. */
+static bool cut_tail(struct store_op *op, uint32_t tail_bytes)
+{
+	op->value_bytes -= tail_bytes;
+	return memcmp(op->value + op->value_bytes, "\r\n", tail_bytes) == 0;
 }
 
 enum conn_next exec_value_complete(struct conn *conn)
 {
+	const struct proto_request *req = &conn->parsed.request;
+	struct server *server = conn->worker->server;
 	struct store_op *op = conn->op;
-	struct pending *pending = op->user;
 
 	conn->op = NULL;
 	COUNT(conn->worker, cmd_set);
-	op->value_bytes -= 2;
-	if (memcmp(op->value + op->value_bytes, "\r\n", 2) != 0) {
-		enum proto_verb verb = pending->verb;
-		bool quiet = pending->quiet;
-
+	if (!cut_tail(op, req->value_tail)) {
 		store_op_free(op);
-		return exec_answer(conn, verb, PROTO_ERR_CHUNK, quiet);
+		return exec_answer(conn, &req->form, PROTO_ERR_CHUNK);
 	}
-	prefixes_count(&conn->worker->server->prefixes, PREFIX_SET, op->key,
-		       op->key_bytes);
-	if (is_dead_on_arrival(op) && op->kind != STORE_APPEND &&
+	prefixes_count(&server->prefixes, PREFIX_SET, op->key, op->key_bytes);
+	if (is_dead_on_arrival(server, op) && op->kind != STORE_APPEND &&
 	    op->kind != STORE_PREPEND)
 		COUNT(conn->worker, stored_already_expired);
+	access_stored(server->access, op->key, op->key_bytes,
+		      conn->worker->now_seconds);
 	pending_expect(op);
 	pending_submit(op);
 	return CONN_AGAIN;
@@ -93,12 +100,12 @@ enum conn_next exec_value_complete(struct conn *conn)
 static enum conn_next
 submit_small(struct conn *conn, const struct proto_request *req, int64_t expiry)
 {
-	struct store_op *op = pending_new(conn, store_kind(req->verb), req, 0);
+	struct store_op *op = pending_new(conn, store_kind(req->form.verb), req,
+					  req->key, 0, 0);
 
 	if (op == NULL)
 		return no_memory(conn, req);
 	op->expiry = expiry;
-	op->delta = req->delta;
 	pending_expect(op);
 	pending_submit(op);
 	return CONN_AGAIN;
@@ -111,7 +118,7 @@ enum conn_next exec_arith(struct conn *conn, const struct proto_request *req)
 
 enum conn_next exec_touch(struct conn *conn, const struct proto_request *req)
 {
-	return submit_small(conn, req, pending_expiry(req->exptime));
+	return submit_small(conn, req, pending_expiry(conn, req->exptime));
 }
 
 enum conn_next exec_delete(struct conn *conn, const struct proto_request *req)
@@ -129,12 +136,11 @@ enum conn_next exec_flush(struct conn *conn, const struct proto_request *req)
 
 	COUNT(conn->worker, cmd_flush);
 	if (!server->options->flush_enabled)
-		return exec_answer(conn, req->verb, PROTO_ERR_FLUSH_DISABLED,
-				   req->quiet);
-	op = pending_new(conn, STORE_FLUSH, req, 0);
+		return exec_answer(conn, &req->form, PROTO_ERR_FLUSH_DISABLED);
+	op = pending_new(conn, STORE_FLUSH, req, req->key, 0, 0);
 	if (op == NULL)
 		return no_memory(conn, req);
-	op->expiry = req->exptime <= 0 ? 0 : pending_expiry(req->exptime);
+	op->expiry = req->exptime <= 0 ? 0 : pending_expiry(conn, req->exptime);
 	if (log_pace(&server->flush_pace, FLUSH_LOG_MS, &held_back))
 		log_write(&server->log, LOG_LEVEL_INFO,
 			  "flush_all %lld from %s (%llu more since the last "

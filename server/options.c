@@ -177,6 +177,7 @@ static enum options_result take_row(struct parse *p,
 	case OPTION_TEXT:
 	case OPTION_PATH:
 	case OPTION_NAME:
+	case OPTION_NAMES:
 	case OPTION_CHOICE:
 	case OPTION_SYNC:
 	case OPTION_LISTEN:
@@ -388,13 +389,44 @@ static bool check_limits(struct parse *p)
 	return true;
 }
 
+/* Makes the dialect final: a login is of one dialect, or it has holes. */
+static bool settle_login(struct parse *p)
+{
+	struct options *options = &p->options;
+	bool protocol_given = was_given(p, "protocol");
+
+	if (options->sasl && options->auth_file != NULL) {
+		complain(p, "-S is for binary clients and -Y for text clients: "
+			    "there can be one of them");
+	} else if (options->sasl && protocol_given &&
+		   options->protocol != OPTIONS_BINARY) {
+		complain(p, "-S: text clients cannot log in that way: only "
+			    "--protocol=binary goes with it");
+	} else if (options->auth_file != NULL &&
+		   options->protocol == OPTIONS_BINARY) {
+		complain(p, "-Y: binary clients cannot log in that way: only "
+			    "--protocol=ascii goes with it");
+	} else if (options->read_only_users != NULL && !options->sasl &&
+		   options->auth_file == NULL) {
+		complain(p, "--read-only-user: without -S or -Y there are no "
+			    "users");
+	} else {
+		if (options->sasl)
+			options->protocol = OPTIONS_BINARY;
+		if (options->auth_file != NULL)
+			options->protocol = OPTIONS_ASCII;
+		return true;
+	}
+	return false;
+}
+
 static enum options_result finish(struct parse *p)
 {
 	enum options_result result = settle_addresses(p);
 
 	if (result != OPTIONS_RUN)
 		return result;
-	if (!check_limits(p))
+	if (!check_limits(p) || !settle_login(p))
 		return OPTIONS_REFUSED;
 	if (geteuid() == 0 && p->options.user == NULL) {
 		complain(p, "started by root: say with -u whom to become "
@@ -433,7 +465,7 @@ void options_free(struct options *options)
 		char **text = (char **)(void *)((char *)options + row->offset);
 
 		if (row->type != OPTION_TEXT && row->type != OPTION_PATH &&
-		    row->type != OPTION_NAME)
+		    row->type != OPTION_NAME && row->type != OPTION_NAMES)
 			continue;
 		free(*text);
 		*text = NULL; /* another row may be of the same field */

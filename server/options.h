@@ -26,7 +26,7 @@ struct options_listen {
 	bool own_port; /* it came with -l, not from -p */
 };
 
-enum options_protocol { OPTIONS_AUTO, OPTIONS_ASCII };
+enum options_protocol { OPTIONS_AUTO, OPTIONS_ASCII, OPTIONS_BINARY };
 enum options_access { OPTIONS_BTREE, OPTIONS_HASH };
 
 struct options {
@@ -61,6 +61,11 @@ struct options {
 	bool cas_enabled;      /* false: gets shows 0 */
 	bool detail_enabled;   /* stats detail is on from the start */
 	char prefix_delimiter; /* between prefix and rest of a key */
+
+	/* Who may be a client. At most one of sasl and auth_file. */
+	bool sasl;	       /* log in by SASL, binary clients only */
+	char *auth_file;       /* users of text clients; NULL: no login */
+	char *read_only_users; /* names, separated by commas; NULL: none */
 
 	/* The data. See struct store_config; paths are absolute. */
 	char *data_dir;

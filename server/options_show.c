@@ -40,6 +40,7 @@ void option_expects(const struct option_row *row, char *buf, size_t buf_bytes)
 		[OPTION_TEXT] = "a name",
 		[OPTION_PATH] = "a path",
 		[OPTION_NAME] = "a file name without a directory",
+		[OPTION_NAMES] = "a list of names, with commas",
 		[OPTION_SYNC] = "always, write, or interval:MS with MS from 1 "
 				"to 60000",
 		[OPTION_LISTEN] = "a list of host, host:port, [v6]:port or *",
@@ -150,6 +151,7 @@ void option_show(const struct option_row *row, const struct options *options,
 {
 	const void *field = (const char *)options + row->offset;
 	unsigned int choice;
+	const char *text;
 
 	switch (row->type) {
 	case OPTION_SWITCH:
@@ -172,7 +174,9 @@ void option_show(const struct option_row *row, const struct options *options,
 	case OPTION_TEXT:
 	case OPTION_PATH:
 	case OPTION_NAME:
-		show_text(*(char *const *)field, buf, buf_bytes);
+	case OPTION_NAMES:
+		text = *(char *const *)field;
+		show_text(text != NULL ? text : row->unset, buf, buf_bytes);
 		return;
 	case OPTION_CHOICE:
 		memcpy(&choice, field, sizeof(choice));
@@ -209,8 +213,6 @@ static const struct {
 	{"evictions", "off"},
 	{"growth_factor", "1.25"},
 	{"chunk_size", "48"},
-	{"auth_enabled_sasl", "no"},
-	{"auth_enabled_ascii", "no"},
 	{"hashpower_init", "0"},
 	{"slab_reassign", "yes"},
 	{"slab_automove", "1"},

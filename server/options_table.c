@@ -82,8 +82,8 @@ const struct option_row option_rows[] = {
 	  .min = 1, .max = 1000000, .setting = "reqs_per_event",
 	  .help = "requests of one client before it is the next one's turn" },
 	{ OPTION_CHOICE, OPTION_NETWORK, .name = "protocol", .arg = "name",
-	  .preset = "auto", FIELD(protocol), .choices = "auto|ascii",
-	  .choices_later = "binary", .choices_shown = "auto-negotiate|ascii",
+	  .preset = "auto", FIELD(protocol), .choices = "auto|ascii|binary",
+	  .choices_shown = "auto-negotiate|ascii|binary",
 	  .setting = "binding_protocol",
 	  .help = "dialect that clients speak" },
 
@@ -134,6 +134,21 @@ const struct option_row option_rows[] = {
 	  .arg = "size", .preset = "1m", FIELD(value_max_bytes),
 	  .min = KIB, .max = GIB, .unit = 1, .setting = "item_size_max",
 	  .help = "largest value, in bytes; at most half of -m" },
+	{ OPTION_PATH, OPTION_CLIENTS, 'Y', .name = "auth-file",
+	  .arg = "file", FIELD(auth_file), .setting = "auth_enabled_ascii",
+	  .unset = "no",
+	  .help = "only users in this file may be clients, lines of "
+		  "user:password or user:hash; for text clients; SIGHUP reads "
+		  "it again" },
+	{ OPTION_SWITCH, OPTION_CLIENTS, 'S', .name = "enable-sasl",
+	  .implied = "yes", .preset = "no", FIELD(sasl),
+	  .setting = "auth_enabled_sasl",
+	  .help = "only users that log in by SASL may be clients; for binary "
+		  "clients" },
+	{ OPTION_NAMES, OPTION_CLIENTS, .name = "read-only-user",
+	  .arg = "name", FIELD(read_only_users), .setting = "read_only_users",
+	  .help = "this user may read, but change nothing; several with "
+		  "commas or by repeating it" },
 	{ OPTION_SWITCH, OPTION_CLIENTS, 'F', .name = "disable-flush-all",
 	  .implied = "no", .preset = "yes", FIELD(flush_enabled),
 	  .setting = "flush_enabled",
@@ -244,9 +259,6 @@ const struct option_row option_rows[] = {
 		  "-X is --disable-dumping" },
 
 	/* --- not in this version --------------------------------------- */
-	{ LATER("logging in"), .letter = 'S', .name = "enable-sasl" },
-	{ LATER("logging in"), .letter = 'Y', .name = "auth-file",
-	  .arg = "file" },
 	{ LATER("TLS"), .letter = 'Z', .name = "enable-ssl" },
 	TLS("ssl_chain_cert"), TLS("ssl_key"), TLS("ssl_ca_cert"),
 	TLS("ssl_verify_mode"), TLS("ssl_keyformat"), TLS("ssl_ciphers"),

@@ -30,6 +30,7 @@ enum option_type {
 	OPTION_TEXT,   /* char *, not empty */
 	OPTION_PATH,   /* char *, made absolute */
 	OPTION_NAME,   /* char *, a file name without '/' */
+	OPTION_NAMES,  /* char *, names and commas; another one is added */
 	OPTION_CHOICE, /* an enum, the position in `choices` */
 	OPTION_SYNC,   /* sync and sync_interval_ms */
 	OPTION_LISTEN, /* adds to listen[] */
@@ -72,7 +73,8 @@ struct option_row {
 	const char *choices_later; /* known words that are refused */
 	const char *choices_shown; /* in settings, if different */
 	const char *setting, *setting_too; /* names in stats settings */
-	const char *help;		   /* OPTION_LATER: what is not there */
+	const char *unset; /* in settings, of a text that is not there */
+	const char *help;  /* OPTION_LATER: what is not there */
 };
 
 extern const struct option_row option_rows[];

@@ -298,6 +298,36 @@ static enum option_verdict set_text(const struct option_row *row,
 	return set_string(field, strdup(text));
 }
 
+/* No client can send a name with a blank: the list was meant otherwise. */
+static bool are_names(const char *text)
+{
+	for (;;) {
+		size_t len = strcspn(text, ",");
+
+		if (len == 0 || memchr(text, ' ', len) != NULL)
+			return false;
+		if (text[len] == '\0')
+			return true;
+		text += len + 1;
+	}
+}
+
+static enum option_verdict add_names(const char *text, char **field)
+{
+	size_t room;
+	char *joined;
+
+	if (!are_names(text))
+		return OPTION_BAD;
+	if (*field == NULL)
+		return set_string(field, strdup(text));
+	room = strlen(*field) + 1 + strlen(text) + 1;
+	joined = malloc(room);
+	if (joined != NULL)
+		(void)snprintf(joined, room, "%s,%s", *field, text);
+	return set_string(field, joined);
+}
+
 static enum option_verdict set_char(const char *text, char *field)
 {
 	if (text[0] == '\0' || text[1] != '\0' ||
@@ -341,6 +371,8 @@ enum option_verdict option_set(const struct option_row *row, const char *text,
 	case OPTION_PATH:
 	case OPTION_NAME:
 		return set_text(row, text, field);
+	case OPTION_NAMES:
+		return add_names(text, field);
 	case OPTION_CHOICE:
 		return set_choice(row, text, field);
 	case OPTION_SYNC:

@@ -47,12 +47,6 @@ struct reply {
 	};
 };
 
-/* What an answer to a write needs besides: room for a short text. */
-struct op_reply {
-	struct reply reply;
-	char text[24];
-};
-
 struct output {
 	struct reply *head, *last;
 	struct reply **tail;

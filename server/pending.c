@@ -11,32 +11,51 @@
 /* An expiry that has passed: the item is dead when it arrives. */
 #define EXPIRY_DEAD 1
 
-int64_t pending_expiry(int64_t exptime)
+int64_t pending_expiry(const struct conn *conn, int64_t exptime)
 {
+	const struct clock *clock = &conn->worker->server->clock;
+
 	if (exptime < 0)
 		return EXPIRY_DEAD;
 	if (exptime == 0 || exptime > RELATIVE_MAX)
 		return exptime;
-	return (clock_wall_us() + 999999) / 1000000 + exptime;
+	return (clock_now_us(clock) + 999999) / 1000000 + exptime;
+}
+
+/* What the request says about the change itself. */
+static void fill_op(const struct conn *conn, struct store_op *op,
+		    const struct proto_request *req)
+{
+	op->flags = req->client_flags;
+	op->compare = req->compare;
+	op->cas = req->cas;
+	op->assign = req->meta.assign;
+	op->delta = req->delta;
+	op->create = req->create;
+	op->initial = req->initial;
+	if (req->create)
+		op->create_expiry = pending_expiry(conn, req->create_exptime);
 }
 
 struct store_op *pending_new(struct conn *conn, enum store_op_kind kind,
 			     const struct proto_request *req,
-			     uint32_t value_bytes)
+			     struct proto_slice key, uint32_t value_bytes,
+			     size_t more_bytes)
 {
-	struct store_op *op = store_op_new(kind, req->key.data, req->key.len,
-					   value_bytes, sizeof(struct pending));
+	struct store_op *op = store_op_new(kind, key.data, key.len, value_bytes,
+					   sizeof(struct pending) + more_bytes);
 	struct pending *pending;
 
 	if (op == NULL) {
 		COUNT(conn->worker, malloc_fails);
 		return NULL;
 	}
+	fill_op(conn, op, req);
 	pending = op->user;
 	pending->conn = conn;
-	pending->verb = req->verb;
-	pending->quiet = req->quiet;
-	pending->want_cas = req->want_cas;
+	pending->form = req->form;
+	pending->no_answer =
+		req->form.quiet && req->form.dialect == PROTO_CLASSIC;
 	return op;
 }
 
@@ -50,8 +69,8 @@ void pending_expect(struct store_op *op)
 {
 	struct pending *pending = op->user;
 
-	if (!pending->quiet)
-		output_expect(&pending->conn->out, &pending->answer.reply, op,
+	if (!pending->no_answer)
+		output_expect(&pending->conn->out, &pending->reply, op,
 			      pending_held(op));
 }
 
@@ -116,68 +135,43 @@ static void count_kind(struct worker *worker, const struct store_op *op)
 			   COUNTER_touch_misses);
 		break;
 	case STORE_DELETE:
+	case STORE_INVALIDATE:
 		count_pair(worker, op->status, COUNTER_delete_hits,
 			   COUNTER_delete_misses);
 		break;
+	case STORE_LEASE: /* counted by who asked */
 	case STORE_FLUSH:
 	case STORE_RECLAIM:
 		break;
 	}
 }
 
-/* What a status is answered with; refusals and failures are counted. */
-static enum proto_code code_of(struct worker *worker, enum store_status status)
-{
-	switch (status) {
-	case STORE_OK:
-		return PROTO_DONE;
-	case STORE_NOT_FOUND:
-		return PROTO_NOT_FOUND;
-	case STORE_EXISTS:
-		return PROTO_EXISTS;
-	case STORE_NOT_STORED:
-		return PROTO_NOT_STORED;
-	case STORE_NOT_NUMBER:
-		return PROTO_ERR_NOT_NUMBER;
-	case STORE_TOO_LARGE:
-		COUNT(worker, store_too_large);
-		return PROTO_ERR_TOO_LARGE;
-	case STORE_NO_SPACE:
-	case STORE_NO_MEMORY:
-		COUNT(worker, store_no_memory);
-		return exec_failure(status);
-	case STORE_GROW:
-	case STORE_FAILED:
-		break;
-	}
-	COUNT(worker, storage_errors);
-	return exec_failure(status);
-}
-
 static void fill_line(struct store_op *op, enum proto_code code)
 {
 	struct pending *pending = op->user;
-	struct proto_slice line = proto_classic_line(pending->verb, code);
+	const struct proto_form *form = &pending->form;
+	struct proto_slice line = {pending->text, 0};
 
-	if (code == PROTO_DONE &&
-	    (op->kind == STORE_INCR || op->kind == STORE_DECR)) {
-		line.data = pending->answer.text;
-		line.len =
-			proto_classic_number(pending->answer.text, op->number);
-	}
-	output_fill(&pending->conn->out, &pending->answer.reply, line.data,
-		    line.len, 0);
+	if (proto_is_silent(form, code))
+		line.len = 0;
+	else if (code == PROTO_DONE &&
+		 (op->kind == STORE_INCR || op->kind == STORE_DECR))
+		line = proto_number(form, op->number, op->cas, pending->text);
+	else
+		line = proto_answer(form, code, op->cas, pending->text);
+	output_fill(&pending->conn->out, &pending->reply, line.data, line.len,
+		    0);
 }
 
 void exec_finish(struct store_op *op)
 {
 	struct pending *pending = op->user;
 	struct conn *conn = pending->conn;
-	enum proto_code code = code_of(conn->worker, op->status);
+	enum proto_code code = exec_code(conn->worker, op->status);
 
 	count_kind(conn->worker, op);
 	conn->worker->op_bytes -= op->value_bytes;
-	if (pending->quiet) {
+	if (pending->no_answer) {
 		conn_op_done(conn, op);
 		store_op_free(op);
 		return;

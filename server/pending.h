@@ -4,8 +4,9 @@
  * A command that changes something becomes a store_op, which goes to the
  * store with this turn's list. Its answer takes its place in the connection's
  * output at once, pending, and lies inside the op itself (struct pending, the
- * op's `user`); exec_finish() fills it when the op has come back. A quiet
- * command has no place in the output: its op is freed when it comes back.
+ * op's `user`); exec_finish() fills it when the op has come back. A command
+ * that is never answered (noreply) has no place in the output: its op is freed
+ * when it comes back.
  *
  * Thread: the connection's worker. Blocks: never.
  */
@@ -20,26 +21,35 @@
 
 struct pending {
 	struct conn *conn;
-	struct op_reply answer;
-	enum proto_verb verb;
-	bool quiet, want_cas;
+	struct proto_form form;
+	bool no_answer;
 	/* Fills the answer, if it is more than a line. */
 	void (*fill)(struct store_op *op, enum proto_code code);
-	/* gat: one op a key; what follows the value, and END after the last */
-	struct op_reply rest;
+	struct reply reply;
+	char text[PROTO_ANSWER_MAX];
+	/* gat: one op a key, so there is one answer of many ops */
 	bool is_last;
 	unsigned list;
+	struct reply end; /* what the last key is followed by */
 };
 
 /*
- * Makes the op of a command. NULL: no memory. Owner: the caller, until
- * pending_submit(); store_op_free().
+ * Makes the op of a command, with what the request says of it, and with
+ * more_bytes of room behind struct pending. NULL: no memory. Owner: the
+ * caller, until pending_submit(); store_op_free().
  */
 struct store_op *pending_new(struct conn *conn, enum store_op_kind kind,
 			     const struct proto_request *req,
-			     uint32_t value_bytes);
+			     struct proto_slice key, uint32_t value_bytes,
+			     size_t more_bytes);
 
-/* Takes the answer's place in the output, unless quiet. */
+/* The room behind struct pending. */
+static inline char *pending_more(struct pending *pending)
+{
+	return (char *)(pending + 1);
+}
+
+/* Takes the answer's place in the output, if there is to be one. */
 void pending_expect(struct store_op *op);
 
 /* Adds the op to this turn's list: it is on its way. */
@@ -49,6 +59,6 @@ void pending_submit(struct store_op *op);
 size_t pending_held(const struct store_op *op);
 
 /* The absolute second of a client's time; rounded up, to never be early. */
-int64_t pending_expiry(int64_t exptime);
+int64_t pending_expiry(const struct conn *conn, int64_t exptime);
 
 #endif

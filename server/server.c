@@ -42,26 +42,6 @@ struct site {
 	bool fatal;
 };
 
-/* --- clocks ------------------------------------------------------------- */
-
-static int64_t clock_us(clockid_t id)
-{
-	struct timespec now;
-
-	(void)clock_gettime(id, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-int64_t clock_wall_us(void)
-{
-	return clock_us(CLOCK_REALTIME);
-}
-
-int64_t clock_monotonic_us(void)
-{
-	return clock_us(CLOCK_MONOTONIC);
-}
-
 void server_request(struct server *server, enum server_request request)
 {
 	uint64_t one = 1;
@@ -376,9 +356,14 @@ static int site_init(struct site *site, const struct options *options)
 	};
 	server->started_us = clock_monotonic_us();
 	atomic_store(&server->memory_limit_bytes, options->cache_bytes);
+	server->access = access_new(clock_now_us(&server->clock) / 1000000);
+	if (server->access == NULL)
+		return -ENOMEM;
 	server->request_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (server->request_fd < 0)
+	if (server->request_fd < 0) {
+		access_free(server->access);
 		return -errno;
+	}
 	registry_init(&server->registry);
 	prefixes_init(&server->prefixes, options->prefix_delimiter,
 		      options->detail_enabled);
@@ -397,6 +382,7 @@ static void site_done(struct site *site)
 	prefixes_done(&server->prefixes);
 	registry_done(&server->registry);
 	(void)close(server->request_fd);
+	access_free(server->access);
 }
 
 int server_run(const struct options *options, struct daemon *daemon,

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "protocol/protocol.h"
+#include "server/access.h"
+#include "server/clock.h"
 #include "server/log.h"
 #include "server/options.h"
 #include "server/prefix.h"
@@ -30,14 +32,16 @@ enum server_request {
 struct server {
 	const struct options *options;
 	struct log log;
+	struct clock clock;
 	struct store *store;
 	struct proto_limits limits;
 	struct worker **workers;
 	unsigned worker_count;
-	struct registry registry; /* the connections, for `stats conns` */
-	struct prefixes prefixes; /* `stats detail` */
-	struct totals totals;	  /* `stats reset` */
-	int64_t started_us;	  /* monotonic */
+	struct registry registry;    /* the connections, for `stats conns` */
+	struct prefixes prefixes;    /* `stats detail` */
+	struct totals totals;	     /* `stats reset` */
+	struct access_table *access; /* meta h and l */
+	int64_t started_us;	     /* monotonic */
 	struct log_pace flush_pace;
 
 	int request_fd; /* wakes main */
@@ -54,11 +58,5 @@ struct server {
 
 /* Asks main for something. Thread: any. Blocks: never. */
 void server_request(struct server *server, enum server_request request);
-
-/* Microseconds since 1970. Thread: any. */
-int64_t clock_wall_us(void);
-
-/* Microseconds that only grow. Thread: any. */
-int64_t clock_monotonic_us(void);
 
 #endif

@@ -97,8 +97,9 @@ int startup_write_pidfile(struct server *server)
 
 static int64_t on_now(void *arg)
 {
-	(void)arg;
-	return clock_wall_us();
+	const struct server *server = arg;
+
+	return clock_now_us(&server->clock);
 }
 
 static void on_message(void *arg, enum store_severity severity,

@@ -50,8 +50,7 @@ static uint64_t get_uptime(const struct snapshot *s)
 
 static uint64_t get_time(const struct snapshot *s)
 {
-	(void)s;
-	return (uint64_t)clock_wall_us() / 1000000;
+	return (uint64_t)clock_now_us(&s->server->clock) / 1000000;
 }
 
 static void get_version(const struct snapshot *s, char *buf, size_t bytes)
@@ -176,7 +175,7 @@ static const struct general table[] = {
 	COUNTED(cmd_set),
 	COUNTED(cmd_flush),
 	COUNTED(cmd_touch),
-	IS(cmd_meta, 0),
+	COUNTED(cmd_meta),
 	COUNTED(get_hits),
 	COUNTED(get_misses),
 	COUNTED(get_expired),

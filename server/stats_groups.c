@@ -205,9 +205,8 @@ static const char *state_name(const struct registry_entry *entry, int self_fd)
 }
 
 static void say_conn(const struct registry_entry *entry,
-		     struct stats_sink *sink, int self_fd)
+		     struct stats_sink *sink, int self_fd, int64_t now)
 {
-	int64_t now = clock_wall_us() / 1000000;
 	char prefix[16], name[64];
 
 	(void)snprintf(prefix, sizeof(prefix), "%d:", entry->fd);
@@ -227,13 +226,14 @@ static void say_conn(const struct registry_entry *entry,
 
 int stats_conns(struct server *server, struct stats_sink *sink, int self_fd)
 {
+	int64_t now = clock_now_us(&server->clock) / 1000000;
 	struct registry_entry *entries;
 	int count = registry_list(&server->registry, &entries);
 
 	if (count < 0)
 		return count;
 	for (int i = 0; i < count; i++)
-		say_conn(&entries[i], sink, self_fd);
+		say_conn(&entries[i], sink, self_fd, now);
 	free(entries);
 	return 0;
 }

@@ -231,7 +231,7 @@ static bool worker_is_finished(struct worker *worker)
 
 static void worker_look_at_clocks(struct worker *worker)
 {
-	worker->now_seconds = clock_wall_us() / 1000000;
+	worker->now_seconds = clock_now_us(&worker->server->clock) / 1000000;
 	worker->tick = clock_monotonic_us() / 1000000;
 }
 

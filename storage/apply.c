@@ -77,89 +77,119 @@ int apply_read_old(struct apply *apply, const struct old *old,
 	return apply->cursor->get(apply->cursor, &key, &data, DB_CURRENT);
 }
 
-/* Copies the item out for the answer, the value behind head_room bytes. */
-static int show_found(struct apply *apply, struct store_op *op,
-		      const struct old *old)
-{
-	const struct record *record = &old->peek.record;
-	struct store_item *found = &op->found;
-	char *memory = malloc(op->head_room + old->peek.record_bytes);
-	int error;
-
-	if (memory == NULL)
-		return ENOMEM;
-	op->found_memory = memory;
-	error = apply_read_old(apply, old,
-			       (unsigned char *)memory + op->head_room);
-	if (error != 0)
-		return error;
-	found->value = memory + op->head_room + record->head_bytes;
-	found->value_bytes = old->peek.record_bytes - record->head_bytes;
-	found->flags = record->flags;
-	found->expiry = op->expiry;
-	found->cas = record->cas;
-	return 0;
-}
-
-static int get_and_touch(struct apply *apply, struct store_op *op,
-			 struct old *old)
-{
-	int error = show_found(apply, op, old);
-
-	return error != 0 ? error : apply_touch(apply, op, old);
-}
-
 static int answer(struct store_op *op, enum store_status status)
 {
 	op->status = status;
 	return 0;
 }
 
-static int store_op_value(struct apply *apply, struct store_op *op,
-			  struct old *old)
+/* True if `compare` has let it pass as accept_older says. */
+static bool is_older(const struct store_op *op, const struct old *old)
 {
-	int error = apply_put(apply, op, old, op->flags, op->expiry, op->value,
-			      op->value_bytes);
-
-	if (error == 0 && op->status == STORE_OK)
-		apply->tally.stored++;
-	return error;
+	return op->compare && old->live && op->cas < old->peek.record.cas;
 }
 
-static int dispatch(struct apply *apply, struct store_op *op, struct old *old)
+static int store_value(struct apply *apply, struct store_op *op,
+		       struct old *old)
+{
+	struct record record = {.flags = op->flags,
+				.expiry = op->expiry,
+				.key_base64 = op->key_base64};
+
+	if (is_older(op, old)) {
+		record.expiry = old->peek.record.expiry;
+		record.stale = true;
+	}
+	return apply_store(apply, op, old, &record, op->value, op->value_bytes);
+}
+
+/* The value of an append or prepend as the first of its key. */
+static int store_first(struct apply *apply, struct store_op *op,
+		       struct old *old)
+{
+	struct record record = {.flags = op->flags,
+				.expiry = op->create_expiry,
+				.key_base64 = op->key_base64};
+
+	return apply_store(apply, op, old, &record, op->value, op->value_bytes);
+}
+
+static int change_live(struct apply *apply, struct store_op *op,
+		       struct old *old)
 {
 	switch (op->kind) {
 	case STORE_SET:
-		return store_op_value(apply, op, old);
-	case STORE_ADD:
-		return old->live ? answer(op, STORE_NOT_STORED)
-				 : store_op_value(apply, op, old);
 	case STORE_REPLACE:
-		return old->live ? store_op_value(apply, op, old)
-				 : answer(op, STORE_NOT_STORED);
+		return store_value(apply, op, old);
+	case STORE_ADD:
+		return answer(op, STORE_NOT_STORED);
 	case STORE_APPEND:
 	case STORE_PREPEND:
-		return old->live ? apply_join(apply, op, old)
-				 : answer(op, STORE_NOT_STORED);
+		return apply_join(apply, op, old);
 	case STORE_INCR:
 	case STORE_DECR:
-		return old->live ? apply_number(apply, op, old)
-				 : answer(op, STORE_NOT_FOUND);
+		return apply_number(apply, op, old);
 	case STORE_TOUCH:
-		return old->live ? apply_touch(apply, op, old)
-				 : answer(op, STORE_NOT_FOUND);
+		return apply_touch(apply, op, old);
 	case STORE_GET_AND_TOUCH:
-		return old->live ? get_and_touch(apply, op, old)
-				 : answer(op, STORE_NOT_FOUND);
+		return apply_get_and_touch(apply, op, old);
+	case STORE_LEASE:
+		return apply_lease(apply, op, old);
 	case STORE_DELETE:
-		return old->live ? apply_delete(apply, op, old)
-				 : answer(op, STORE_NOT_FOUND);
+		return apply_delete(apply, op, old);
+	case STORE_INVALIDATE:
+		return apply_invalidate(apply, op, old);
 	case STORE_RECLAIM:
 		return apply_reclaim(apply, op, old);
 	case STORE_FLUSH:
 		return apply_flush(apply, op);
 	}
 	return EINVAL;
+}
+
+/* There is nothing under the key, or something dead. */
+static int change_missing(struct apply *apply, struct store_op *op,
+			  struct old *old)
+{
+	switch (op->kind) {
+	case STORE_SET:
+	case STORE_ADD:
+		return op->compare ? answer(op, STORE_NOT_FOUND)
+				   : store_value(apply, op, old);
+	case STORE_REPLACE:
+		return answer(op,
+			      op->compare ? STORE_NOT_FOUND : STORE_NOT_STORED);
+	case STORE_APPEND:
+	case STORE_PREPEND:
+		return op->create ? store_first(apply, op, old)
+				  : answer(op, STORE_NOT_STORED);
+	case STORE_INCR:
+	case STORE_DECR:
+		return op->create ? apply_first_number(apply, op, old)
+				  : answer(op, STORE_NOT_FOUND);
+	case STORE_LEASE:
+		return apply_lease(apply, op, old);
+	case STORE_TOUCH:
+	case STORE_GET_AND_TOUCH:
+	case STORE_DELETE:
+	case STORE_INVALIDATE:
+		return answer(op, STORE_NOT_FOUND);
+	case STORE_RECLAIM:
+		return apply_reclaim(apply, op, old);
+	case STORE_FLUSH:
+		return apply_flush(apply, op);
+	}
+	return EINVAL;
+}
+
+static bool compare_passes(const struct store_op *op, const struct old *old)
+{
+	bool accepts_older = op->accept_older &&
+			     (op->kind == STORE_SET || op->kind == STORE_ADD ||
+			      op->kind == STORE_REPLACE);
+
+	return op->cas == old->peek.record.cas ||
+	       (accepts_older && is_older(op, old));
 }
 
 static void reset_answer(struct store_op *op)
@@ -189,9 +219,9 @@ int apply_op(struct apply *apply, struct store_op *op)
 	}
 	if (error != 0)
 		return error;
-	if (op->compare && !old.live)
-		return answer(op, STORE_NOT_FOUND);
-	if (op->compare && old.peek.record.cas != op->cas)
+	if (!old.live)
+		return change_missing(apply, op, &old);
+	if (op->compare && !compare_passes(op, &old))
 		return answer(op, STORE_EXISTS);
-	return dispatch(apply, op, &old);
+	return change_live(apply, op, &old);
 }

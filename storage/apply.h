@@ -10,6 +10,7 @@
  * apply.c        looks the key up, decides, dispatches
  * apply_store.c  what changes the database: put, touch, delete, and the counts
  * apply_value.c  values made of old ones: append, prepend, incr, decr
+ * apply_lease.c  gets that change the item, marks, invalidations
  * apply_flush.c  the cut-off and the reclaiming of what it hides
  *
  * Threads: the writer.
@@ -70,13 +71,27 @@ void apply_shrink(struct apply *apply);
 /* See above. Only op->status and the answer's fields are written. */
 int apply_op(struct apply *apply, struct store_op *op);
 
+/* Gives the op its place in the order of stores, and the record its id. */
+void apply_take_stamp(struct apply *apply, struct store_op *op,
+		      const struct old *old, struct record *record);
+
 /*
  * Stores value_bytes at `value`, with STORE_RECORD_HEAD_MAX bytes free in
- * front of it, under the op's key; or deletes what is there if `expiry` has
- * passed already. Sets the op's status and id.
+ * front of it, under the op's key; or deletes what is there if the record has
+ * expired already. Sets the op's status and id, and those of the record, which
+ * the caller has filled otherwise. apply_store: counts it as a store, too.
  */
 int apply_put(struct apply *apply, struct store_op *op, struct old *old,
-	      uint32_t flags, int64_t expiry, char *value, size_t value_bytes);
+	      struct record *record, char *value, size_t value_bytes);
+int apply_store(struct apply *apply, struct store_op *op, struct old *old,
+		struct record *record, char *value, size_t value_bytes);
+
+/*
+ * Gives the old record a new head, as it stands in *record, and keeps or
+ * drops its value; or deletes it if it has expired by that.
+ */
+int apply_rewrite(struct apply *apply, struct store_op *op, struct old *old,
+		  const struct record *record, bool keep_value);
 int apply_touch(struct apply *apply, struct store_op *op, struct old *old);
 int apply_delete(struct apply *apply, struct store_op *op, struct old *old);
 
@@ -86,10 +101,19 @@ int apply_read_old(struct apply *apply, const struct old *old,
 
 int apply_join(struct apply *apply, struct store_op *op, struct old *old);
 int apply_number(struct apply *apply, struct store_op *op, struct old *old);
+/* Makes the number that is not there. */
+int apply_first_number(struct apply *apply, struct store_op *op,
+		       struct old *old);
 
 /* Parses a counter; false: not one. `more`: the value goes on behind it. */
 bool apply_parse_number(const char *text, size_t bytes, bool more,
 			uint64_t *ret);
+
+int apply_get_and_touch(struct apply *apply, struct store_op *op,
+			struct old *old);
+/* The old item may be missing. */
+int apply_lease(struct apply *apply, struct store_op *op, struct old *old);
+int apply_invalidate(struct apply *apply, struct store_op *op, struct old *old);
 
 int apply_flush(struct apply *apply, struct store_op *op);
 int apply_reclaim(struct apply *apply, struct store_op *op, struct old *old);

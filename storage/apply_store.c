@@ -7,9 +7,6 @@
 #include "storage/apply.h"
 #include "storage/dbt.h"
 
-/* Where struct record's expiry lies in the bytes; record.c encodes it. */
-#define EXPIRY_AT    8
-#define EXPIRY_BYTES 8
 /* A partial write of a bigger record is a write of all of it. */
 #define SMALL_RECORD_BYTES 8192
 
@@ -51,9 +48,8 @@ static void note_change(struct apply *apply, const struct store_op *op)
 	change_note(apply->changes, op->key, op->key_bytes, apply->position);
 }
 
-/* Gives the op its place in the order of stores, and its id. */
-static void take_stamp(struct apply *apply, struct store_op *op,
-		       const struct old *old, struct record *record)
+void apply_take_stamp(struct apply *apply, struct store_op *op,
+		      const struct old *old, struct record *record)
 {
 	struct state *state = &apply->state;
 
@@ -83,67 +79,85 @@ int apply_delete(struct apply *apply, struct store_op *op, struct old *old)
 	return error;
 }
 
-static int put_record(struct apply *apply, struct store_op *op, struct old *old,
-		      const struct record *record, char *value,
-		      size_t value_bytes)
+/* Puts `data`, by which the record comes to record_bytes. */
+static int put_data(struct apply *apply, struct store_op *op, struct old *old,
+		    DBT *data, size_t record_bytes, int64_t expiry)
 {
-	unsigned char *bytes = record_encode(record, value);
-	size_t record_bytes = record_head_bytes(record) + value_bytes;
-	DBT data;
 	int error;
 
 	note_change(apply, op);
-	dbt_in(&data, bytes, record_bytes);
-	error = apply->cursor->put(apply->cursor, &old->key, &data,
+	error = apply->cursor->put(apply->cursor, &old->key, data,
 				   old->there ? DB_CURRENT : DB_KEYFIRST);
 	if (error != 0)
 		return error;
 	if (old->there)
 		count_out(apply, op, old);
 	count_in(apply, op, record_bytes);
-	note_expiry(apply, record->expiry);
+	note_expiry(apply, expiry);
 	return 0;
 }
 
 int apply_put(struct apply *apply, struct store_op *op, struct old *old,
-	      uint32_t flags, int64_t expiry, char *value, size_t value_bytes)
+	      struct record *record, char *value, size_t value_bytes)
 {
-	struct record record = {.flags = flags, .expiry = expiry};
-	bool dead = record_expired(&record, apply->now_seconds);
+	bool dead = record_expired(record, apply->now_seconds);
+	size_t record_bytes;
+	DBT data;
 
 	if (apply->space == SPACE_EXHAUSTED ||
 	    (apply->space == SPACE_LOW && !dead)) {
 		op->status = STORE_NO_SPACE;
 		return 0;
 	}
-	take_stamp(apply, op, old, &record);
+	apply_take_stamp(apply, op, old, record);
 	if (dead)
 		return apply_delete(apply, op, old);
-	return put_record(apply, op, old, &record, value, value_bytes);
+	record_bytes = record_head_bytes(record) + value_bytes;
+	dbt_in(&data, record_encode(record, value), record_bytes);
+	return put_data(apply, op, old, &data, record_bytes, record->expiry);
+}
+
+int apply_store(struct apply *apply, struct store_op *op, struct old *old,
+		struct record *record, char *value, size_t value_bytes)
+{
+	int error = apply_put(apply, op, old, record, value, value_bytes);
+
+	if (error == 0 && op->status == STORE_OK)
+		apply->tally.stored++;
+	return error;
+}
+
+int apply_rewrite(struct apply *apply, struct store_op *op, struct old *old,
+		  const struct record *record, bool keep_value)
+{
+	const struct peek *peek = &old->peek;
+	size_t record_bytes = record_head_bytes(record);
+	char head[STORE_RECORD_HEAD_MAX];
+	DBT data;
+
+	if (record_expired(record, apply->now_seconds))
+		return apply_delete(apply, op, old);
+	dbt_in(&data, record_encode(record, head + sizeof(head)), record_bytes);
+	if (keep_value) {
+		data.flags = DB_DBT_PARTIAL;
+		data.dlen = (uint32_t)peek->record.head_bytes;
+		record_bytes += peek->record_bytes - peek->record.head_bytes;
+	}
+	if (apply->space == SPACE_EXHAUSTED ||
+	    (apply->space == SPACE_LOW &&
+	     (record_bytes > SMALL_RECORD_BYTES ||
+	      record_bytes > peek->record_bytes))) {
+		op->status = STORE_NO_SPACE;
+		return 0;
+	}
+	return put_data(apply, op, old, &data, record_bytes, record->expiry);
 }
 
 int apply_touch(struct apply *apply, struct store_op *op, struct old *old)
 {
 	struct record touched = old->peek.record;
-	unsigned char expiry[EXPIRY_BYTES];
-	DBT data;
 
 	op->new_cas = touched.cas;
 	touched.expiry = op->expiry;
-	if (record_expired(&touched, apply->now_seconds))
-		return apply_delete(apply, op, old);
-	if (apply->space == SPACE_EXHAUSTED ||
-	    (apply->space == SPACE_LOW &&
-	     old->peek.record_bytes > SMALL_RECORD_BYTES)) {
-		op->status = STORE_NO_SPACE;
-		return 0;
-	}
-	record_put64(expiry, (uint64_t)op->expiry);
-	dbt_in(&data, expiry, EXPIRY_BYTES);
-	data.flags = DB_DBT_PARTIAL;
-	data.doff = EXPIRY_AT;
-	data.dlen = EXPIRY_BYTES;
-	note_change(apply, op);
-	note_expiry(apply, op->expiry);
-	return apply->cursor->put(apply->cursor, &old->key, &data, DB_CURRENT);
+	return apply_rewrite(apply, op, old, &touched, true);
 }

@@ -33,8 +33,8 @@ static int need_scratch(struct apply *apply, size_t bytes)
  */
 int apply_join(struct apply *apply, struct store_op *op, struct old *old)
 {
-	const struct record *record = &old->peek.record;
-	size_t old_bytes = old->peek.record_bytes - record->head_bytes;
+	struct record record = old->peek.record;
+	size_t old_bytes = old->peek.record_bytes - record.head_bytes;
 	size_t bytes = old_bytes + op->value_bytes;
 	unsigned char *value, *old_value, *added;
 	int error;
@@ -54,15 +54,11 @@ int apply_join(struct apply *apply, struct store_op *op, struct old *old)
 		old_value = value + op->value_bytes;
 		added = value;
 	}
-	error = apply_read_old(apply, old, old_value - record->head_bytes);
+	error = apply_read_old(apply, old, old_value - record.head_bytes);
 	if (error != 0)
 		return error;
 	memcpy(added, op->value, op->value_bytes);
-	error = apply_put(apply, op, old, record->flags, record->expiry,
-			  (char *)value, bytes);
-	if (error == 0 && op->status == STORE_OK)
-		apply->tally.stored++;
-	return error;
+	return apply_store(apply, op, old, &record, (char *)value, bytes);
 }
 
 static bool is_blank(char c)
@@ -103,14 +99,30 @@ static uint64_t count(const struct store_op *op, uint64_t number)
 	return number > op->delta ? number - op->delta : 0;
 }
 
+/* Room for a record that is a number, and where its value begins. */
+struct number_room {
+	char bytes[STORE_RECORD_HEAD_MAX + NUMBER_DIGITS_MAX + 1];
+};
+
+static char *write_number(struct number_room *room, uint64_t number,
+			  size_t *ret_bytes)
+{
+	char *value = room->bytes + STORE_RECORD_HEAD_MAX;
+
+	*ret_bytes = (size_t)snprintf(value, NUMBER_DIGITS_MAX + 1, "%" PRIu64,
+				      number);
+	return value;
+}
+
 int apply_number(struct apply *apply, struct store_op *op, struct old *old)
 {
 	const struct peek *peek = &old->peek;
 	const char *text = (const char *)peek->bytes + peek->record.head_bytes;
-	char room[STORE_RECORD_HEAD_MAX + NUMBER_DIGITS_MAX + 1];
-	char *value = room + STORE_RECORD_HEAD_MAX;
+	struct record record = peek->record;
+	struct number_room room;
 	uint64_t number;
-	int bytes;
+	size_t bytes;
+	char *value;
 
 	if (!apply_parse_number(text, peek->have - peek->record.head_bytes,
 				peek->have < peek->record_bytes, &number)) {
@@ -118,7 +130,21 @@ int apply_number(struct apply *apply, struct store_op *op, struct old *old)
 		return 0;
 	}
 	op->number = count(op, number);
-	bytes = snprintf(value, NUMBER_DIGITS_MAX + 1, "%" PRIu64, op->number);
-	return apply_put(apply, op, old, peek->record.flags,
-			 peek->record.expiry, value, (size_t)bytes);
+	if (op->touch)
+		record.expiry = op->expiry;
+	value = write_number(&room, op->number, &bytes);
+	return apply_put(apply, op, old, &record, value, bytes);
+}
+
+int apply_first_number(struct apply *apply, struct store_op *op,
+		       struct old *old)
+{
+	struct record record = {.expiry = op->create_expiry,
+				.key_base64 = op->key_base64};
+	struct number_room room;
+	size_t bytes;
+	char *value = write_number(&room, op->initial, &bytes);
+
+	op->number = op->initial;
+	return apply_store(apply, op, old, &record, value, bytes);
 }

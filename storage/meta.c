@@ -59,7 +59,7 @@ static void encode_state(const struct state *state, unsigned char *to)
 		state->reclaim_cutoff,
 		state->grace_cutoff,
 		(uint64_t)state->grace_until,
-		state->loose,
+		state->loose | (uint64_t)state->start << 32,
 	};
 
 	for (size_t i = 0; i < STATE_FIELDS; i++)
@@ -82,7 +82,8 @@ static void decode_state(const unsigned char *from, struct state *ret)
 	ret->reclaim_cutoff = fields[7];
 	ret->grace_cutoff = fields[8];
 	ret->grace_until = (int64_t)fields[9];
-	ret->loose = fields[10];
+	ret->loose = (uint32_t)fields[10];
+	ret->start = (uint32_t)(fields[10] >> 32);
 }
 
 static int put_format(struct meta *meta, DB_TXN *txn, bool hash)

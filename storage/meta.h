@@ -38,7 +38,8 @@ struct state {
 	 * Not 0 while a store serves that shows changes before they are on
 	 * disk: after a crash ids may have been seen that are not known here.
 	 */
-	uint64_t loose;
+	uint32_t loose;
+	uint32_t start; /* number of this start; marks may end with it */
 };
 
 struct meta {

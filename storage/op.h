@@ -39,7 +39,22 @@ enum store_op_kind {
 	STORE_DECR,
 	STORE_TOUCH,
 	STORE_GET_AND_TOUCH, /* as touch; the value comes in `found` */
+	/*
+	 * A get that may change the item: touches if `touch`, makes an empty
+	 * one if there is none and `create`, and gives the right to compute
+	 * the value anew to one asker (`found.win`): the maker, the first on a
+	 * stale item, the first on one that expires in less than
+	 * recache_seconds. The item comes in `found`, with its expiry from
+	 * before the touch.
+	 */
+	STORE_LEASE,
 	STORE_DELETE,
+	/*
+	 * Keeps the item, with a new id: `mark_stale` marks it stale (the next
+	 * lease wins), `drop_value` makes it empty, with flags 0, no expiry,
+	 * and, unless it is marked too, its old id. `touch`: sets expiry.
+	 */
+	STORE_INVALIDATE,
 	STORE_FLUSH,  /* no key; expiry: when, 0 for now */
 	STORE_RECLAIM /* the sweep's own: delete if expired or flushed */
 };
@@ -55,6 +70,10 @@ struct store_item {
 	uint64_t cas;
 	uint64_t shown_from;   /* may be sent once this is durable; 0: now */
 	bool expired, flushed; /* NOT_FOUND: there was one, but no more */
+	bool key_base64;       /* its key was given as base64 */
+	bool stale;	       /* invalidated, not yet stored anew */
+	bool won;	       /* somebody has the right to compute it anew */
+	bool win;	       /* STORE_LEASE: now it is this asker */
 };
 
 /*
@@ -74,13 +93,34 @@ struct store_op {
 	uint64_t cas;	 /* in: to compare with; out: the item's new id */
 	uint64_t assign; /* the id it is to get; 0: the next one */
 	uint64_t delta;	 /* incr, decr */
-	void *user;	 /* user_bytes of the caller, inside the op */
+	/*
+	 * What else an op may be told; each is heeded by the kinds named.
+	 * Storing kinds with `compare`: an id lower than the item's is
+	 * accepted, too; the item keeps its expiry and is marked stale.
+	 */
+	bool accept_older;
+	bool key_base64; /* storing kinds, lease: kept with the item */
+	/*
+	 * Lease: makes an empty item if there is none. Append and prepend: an
+	 * item of the value; incr and decr: of `initial`, without the delta.
+	 * `compare` is for items that are there.
+	 */
+	bool create;
+	int64_t create_expiry;
+	uint64_t initial;
+	bool touch; /* incr, decr, lease, invalidate: sets expiry, too */
+	bool mark_stale, drop_value; /* invalidate */
+	int64_t recache_seconds;     /* lease; 0: never */
+	void *user; /* user_bytes of the caller, inside the op */
 	/* the answer */
 	enum store_status status;
-	uint64_t number; /* incr, decr */
+	uint64_t number; /* incr, decr; append, prepend: bytes there are now */
+	bool made;	 /* there was none, and `create` made one */
 	/*
-	 * STORE_GET_AND_TOUCH: what it found; the value is freed with the op
-	 * and has head_room bytes, as given in the op, free in front of it.
+	 * STORE_GET_AND_TOUCH, STORE_LEASE: what it found; the value is freed
+	 * with the op and has head_room bytes, as given in the op, free in
+	 * front of it, and two behind it. STORE_INCR, STORE_DECR: the item
+	 * without its value, with its expiry from before the touch.
 	 */
 	struct store_item found;
 	size_t head_room;

@@ -89,6 +89,10 @@ bool reader_judge(const struct store_reader *reader, const char *key,
 	ret->flags = record->flags;
 	ret->expiry = record->expiry;
 	ret->cas = record->cas;
+	ret->key_base64 = record->key_base64;
+	ret->stale = record->stale;
+	ret->won = record_won(record, store->writer.start);
+	ret->win = false;
 	ret->flushed = record_flushed(record, cutoff);
 	ret->expired = !ret->flushed && record_expired(record, now_seconds);
 	ret->shown_from = shown_from(store, key, key_bytes, ret->flushed);

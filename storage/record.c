@@ -8,7 +8,7 @@
 enum {
 	AT_VERSION = 0,
 	AT_STATE = 1,
-	AT_ZERO = 2,
+	AT_WON_START = 2,
 	AT_FLAGS = 4,
 	AT_EXPIRY = 8,
 	AT_CAS = 16,
@@ -16,7 +16,11 @@ enum {
 };
 
 #define STATE_EXPLICIT_CAS 0x01
-#define STATE_KNOWN	   STATE_EXPLICIT_CAS
+#define STATE_STALE	   0x02
+#define STATE_WON	   0x04
+#define STATE_KEY_BASE64   0x08
+#define STATE_KNOWN \
+	(STATE_EXPLICIT_CAS | STATE_STALE | STATE_WON | STATE_KEY_BASE64)
 
 void record_put32(void *to, uint32_t value)
 {
@@ -60,16 +64,25 @@ size_t record_head_bytes(const struct record *record)
 					    : RECORD_HEAD_LONG;
 }
 
+static unsigned char state_of(const struct record *record, bool explicit_cas)
+{
+	return (unsigned char)((explicit_cas ? STATE_EXPLICIT_CAS : 0) |
+			       (record->stale ? STATE_STALE : 0) |
+			       (record->won ? STATE_WON : 0) |
+			       (record->key_base64 ? STATE_KEY_BASE64 : 0));
+}
+
 unsigned char *record_encode(const struct record *record, void *value)
 {
 	size_t head_bytes = record_head_bytes(record);
 	unsigned char *p = (unsigned char *)value - head_bytes;
 	bool explicit_cas = head_bytes == RECORD_HEAD_LONG;
+	unsigned int won_start = record->won ? record->won_start : 0;
 
 	p[AT_VERSION] = RECORD_VERSION;
-	p[AT_STATE] = explicit_cas ? STATE_EXPLICIT_CAS : 0;
-	p[AT_ZERO] = 0;
-	p[AT_ZERO + 1] = 0;
+	p[AT_STATE] = state_of(record, explicit_cas);
+	p[AT_WON_START] = (unsigned char)won_start;
+	p[AT_WON_START + 1] = (unsigned char)(won_start >> 8);
 	record_put32(p + AT_FLAGS, record->flags);
 	record_put64(p + AT_EXPIRY, (uint64_t)record->expiry);
 	record_put64(p + AT_CAS, record->cas);
@@ -97,6 +110,10 @@ int record_decode(const void *bytes, size_t size, struct record *ret)
 	ret->stamp = ret->cas;
 	if (head_bytes == RECORD_HEAD_LONG)
 		ret->stamp = record_get64(p + AT_STAMP);
+	ret->key_base64 = (p[AT_STATE] & STATE_KEY_BASE64) != 0;
+	ret->stale = (p[AT_STATE] & STATE_STALE) != 0;
+	ret->won = (p[AT_STATE] & STATE_WON) != 0;
+	ret->won_start = (uint16_t)(p[AT_WON_START] | p[AT_WON_START + 1] << 8);
 	ret->head_bytes = head_bytes;
 	return 0;
 }
@@ -109,4 +126,15 @@ bool record_expired(const struct record *record, int64_t now_seconds)
 bool record_flushed(const struct record *record, uint64_t cutoff)
 {
 	return record->stamp < cutoff;
+}
+
+bool record_won(const struct record *record, uint32_t start)
+{
+	return record->won && record->won_start == (uint16_t)start;
+}
+
+void record_set_won(struct record *record, uint32_t start)
+{
+	record->won = true;
+	record->won_start = (uint16_t)start;
 }

@@ -20,8 +20,12 @@ struct record {
 	uint32_t flags;
 	int64_t expiry; /* absolute seconds, 0 never */
 	uint64_t cas;
-	uint64_t stamp;	   /* place in the order of all stores */
-	size_t head_bytes; /* set by record_decode() */
+	uint64_t stamp;	    /* place in the order of all stores */
+	bool key_base64;    /* its key was given as base64 */
+	bool stale;	    /* invalidated, not yet stored anew */
+	bool won;	    /* see record_won() */
+	uint16_t won_start; /* low bits of the start that won counts in */
+	size_t head_bytes;  /* set by record_decode() */
 };
 
 /* Bytes of the head that record_encode() writes for this record. */
@@ -44,6 +48,13 @@ bool record_expired(const struct record *record, int64_t now_seconds);
 
 /* True if a flush hides it: it was stored before the cut-off. */
 bool record_flushed(const struct record *record, uint64_t cutoff);
+
+/*
+ * True if somebody has the right to compute the value anew. The right ends
+ * with the run of the server that gave it: who has it may be gone by then.
+ */
+bool record_won(const struct record *record, uint32_t start);
+void record_set_won(struct record *record, uint32_t start);
 
 /* Little-endian numbers at any alignment, for every format of the store. */
 void record_put32(void *to, uint32_t value);

@@ -34,6 +34,7 @@ static void begin(struct writer *writer)
 	apply->now_seconds = now_seconds(writer->store);
 	apply->position = ++writer->position;
 	apply->state.loose = writer->loose;
+	apply->state.start = writer->start;
 	apply_due(apply);
 }
 
@@ -393,14 +394,20 @@ void writer_forget(struct writer *writer, const struct store_client *client)
 	(void)pthread_mutex_unlock(&writer->lock);
 }
 
-/* Commits the state as it is now, and syncs it. Returns 0 or -EIO. */
+/* Commits the state as it is now, and syncs it. 0, -ENOSPC or -EIO. */
 static int save_state(struct writer *writer)
 {
 	struct store *store = writer->store;
+	int error = try_until_decided(writer, NULL, 0);
+	int rc;
 
-	if (try_until_decided(writer, NULL, 0) != 0 ||
-	    env_flush_log(&store->env) != 0)
-		return -EIO;
+	if (error != 0)
+		return env_error_is_space(error) ? -ENOSPC : -EIO;
+	rc = env_flush_log(&store->env);
+	if (rc == -ENOSPC && space_give_up_ballast(&store->space))
+		rc = env_flush_log(&store->env);
+	if (rc != 0)
+		return rc;
 	/* Nobody is there to be told, but readers may look at it later. */
 	atomic_store(&store->clients.applied, writer->position);
 	atomic_store(&store->clients.durable, writer->position);
@@ -414,12 +421,9 @@ static int start_state(struct writer *writer)
 	struct state *state = &writer->state;
 
 	writer->loose = store->config.sync != STORE_SYNC_ALWAYS;
-	/* Saved with the next change; until then no id is given. */
+	writer->start = state->start + 1;
 	if (state->loose != 0)
 		state->next_stamp += STAMPS_SKIPPED;
-	if (state->loose == writer->loose &&
-	    next_due(state) > now_seconds(store))
-		return 0;
 	return save_state(writer);
 }
 
@@ -427,8 +431,8 @@ int writer_settle(struct writer *writer)
 {
 	if (writer->state.loose == 0)
 		return 0;
-	writer->loose = false;
-	return save_state(writer);
+	writer->loose = 0;
+	return save_state(writer) == 0 ? 0 : -EIO;
 }
 
 int writer_init(struct writer *writer, struct store *store, DB *data,

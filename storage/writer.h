@@ -48,13 +48,15 @@ struct writer {
 	struct state state;
 	struct apply apply;
 	uint64_t position;
-	uint64_t loose; /* for the state, see meta.h */
+	/* For the state, see meta.h; they stay as they are while it serves. */
+	uint32_t loose, start;
 	struct published published;
 };
 
 /*
- * Takes over the data handle; fires a flush that fell due while the store was
- * down. Returns 0, -ENOMEM or -EIO. Owner: writer_done().
+ * Takes over the data handle; counts the start, fires a flush that fell due
+ * while the store was down. Returns 0, -ENOMEM, -ENOSPC or -EIO. Owner:
+ * writer_done().
  */
 int writer_init(struct writer *writer, struct store *store, DB *data,
 		const struct state *state);

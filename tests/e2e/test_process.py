@@ -130,7 +130,6 @@ BAD_OPTIONS = {
     "sasl": ["-S"],
     "auth file": ["-Y", "passwords"],
     "replication": ["-R", "127.0.0.1:31211"],
-    "binary": ["--protocol=binary"],
 }
 
 

@@ -197,10 +197,10 @@ static void wait_until_applied(const struct store_op *op)
 		(void)usleep(1000);
 }
 
-static void finish(struct store_op *op)
+static void finish(struct store_op *op, enum store_status status)
 {
 	ck_assert_ptr_eq(rig_reap(&rig), op);
-	ck_assert_int_eq(op->status, STORE_OK);
+	ck_assert_int_eq(op->status, status);
 	store_op_free(op);
 }
 
@@ -228,9 +228,9 @@ START_TEST(test_what_is_not_durable_says_from_when_it_may_be_shown)
 	}
 	ck_assert_ptr_null(store_reap(rig.client));
 	hold_syncs(false);
-	finish(set);
-	finish(delete);
-	finish(touch);
+	finish(set, STORE_OK);
+	finish(delete, STORE_OK);
+	finish(touch, STORE_OK);
 	for (int i = 0; i < 3; i++) {
 		ck_assert(store_shown(rig.client, items[i].shown_from));
 		(void)rig_get(&rig, keys[i], &items[i]);
@@ -251,7 +251,7 @@ START_TEST(test_a_flush_that_is_not_durable_is_not_shown)
 	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_NOT_FOUND);
 	ck_assert_uint_ne(item.shown_from, 0);
 	hold_syncs(false);
-	finish(flush);
+	finish(flush, STORE_OK);
 	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_NOT_FOUND);
 	ck_assert_uint_eq(item.shown_from, 0);
 }
@@ -364,7 +364,7 @@ START_TEST(test_a_full_disk_makes_writes_wait)
 	ck_assert_ptr_null(store_reap(rig.client));
 	rig_expect(&rig, "other", "v");
 	set_disk(&disk.log_write_error, 0);
-	finish(op);
+	finish(op, STORE_OK);
 	rig_expect(&rig, "k", "new");
 	ck_assert_int_eq(rig_set(&rig, "k", "newer"), STORE_OK);
 	ck_assert_int_eq(atomic_load(&rig.fatals), 0);
@@ -373,6 +373,17 @@ START_TEST(test_a_full_disk_makes_writes_wait)
 	rig_expect_items(&rig, 2);
 }
 END_TEST
+
+/* Submits ops while the log has room for small ones, but for no big one. */
+static void submit_with_little_room(struct store_op *first,
+				    const struct store_op *last)
+{
+	set_disk(&disk.ballast, 1 << 20);
+	set_disk(&disk.log_room, 300 << 10);
+	store_submit(rig.client, first);
+	wait_until_applied(last);
+	set_disk(&disk.log_room, 0);
+}
 
 /* A change that does not fit the log is refused alone; the others are done. */
 START_TEST(test_an_op_that_does_not_fit_fails_alone)
@@ -386,16 +397,10 @@ START_TEST(test_an_op_that_does_not_fit_fails_alone)
 	memset(big->value, 'x', 3 << 20);
 	small->next = gone;
 	gone->next = big;
-	set_disk(&disk.ballast, 1 << 20);
-	set_disk(&disk.log_room, 300 << 10);
-	store_submit(rig.client, small);
-	wait_until_applied(big);
-	set_disk(&disk.log_room, 0);
-	finish(small);
-	finish(gone);
-	ck_assert_ptr_eq(rig_reap(&rig), big);
-	ck_assert_int_eq(big->status, STORE_NO_SPACE);
-	store_op_free(big);
+	submit_with_little_room(small, big);
+	finish(small, STORE_OK);
+	finish(gone, STORE_OK);
+	finish(big, STORE_NO_SPACE);
 	rig_expect(&rig, "k", "old");
 	rig_expect_missing(&rig, "gone");
 	rig_expect_items(&rig, 2);
@@ -403,6 +408,30 @@ START_TEST(test_an_op_that_does_not_fit_fails_alone)
 	rig_reopen(&rig);
 	rig_expect(&rig, "k", "old");
 	rig_expect_items(&rig, 2);
+}
+END_TEST
+
+/* An op that is run again, for one behind it that fails, is done once. */
+START_TEST(test_a_batch_that_is_run_again_is_done_once)
+{
+	struct store_op *lease = rig_op(STORE_LEASE, "new", NULL);
+	struct store_op *incr = rig_op(STORE_INCR, "n", NULL);
+	struct store_op *append = rig_op(STORE_APPEND, "k", "x");
+	static char big[900 << 10];
+
+	memset(big, 'x', sizeof(big) - 1);
+	rig_set(&rig, "k", big);
+	rig_set(&rig, "n", "1");
+	lease->create = true;
+	incr->delta = 1;
+	lease->next = incr;
+	incr->next = append;
+	submit_with_little_room(lease, append);
+	ck_assert(lease->found.win && !lease->found.won);
+	finish(lease, STORE_OK);
+	finish(incr, STORE_OK);
+	finish(append, STORE_NO_SPACE);
+	rig_expect(&rig, "n", "2");
 }
 END_TEST
 
@@ -417,7 +446,7 @@ START_TEST(test_the_ballast_comes_and_goes)
 	store_submit(rig.client, op);
 	rig_wait_for(complained, NULL);
 	set_disk(&disk.log_write_error, 0);
-	finish(op);
+	finish(op, STORE_OK);
 	for (int i = 0; access(path, F_OK) != 0; i++) {
 		ck_assert_int_lt(i, 1000);
 		(void)usleep(10000);
@@ -560,6 +589,7 @@ int main(void)
 	tcase_add_test(tcase, test_a_failed_sync_of_a_checkpoint_is_the_end);
 	tcase_add_test(tcase, test_a_full_disk_makes_writes_wait);
 	tcase_add_test(tcase, test_an_op_that_does_not_fit_fails_alone);
+	tcase_add_test(tcase, test_a_batch_that_is_run_again_is_done_once);
 	tcase_add_test(tcase, test_the_ballast_comes_and_goes);
 	tcase_add_test(tcase, test_a_read_error_is_not_a_miss);
 	tcase_add_loop_test(tcase, test_a_checkpoint_that_fails_is_tried_again,

@@ -21,6 +21,7 @@
 
 struct model_item {
 	bool there, hidden;
+	bool key_base64, stale, won;
 	uint32_t flags;
 	int64_t expiry;
 	uint64_t cas;
@@ -66,6 +67,28 @@ static void model_put(struct model_item *item, const char *value, size_t bytes,
 		item->there = false;
 }
 
+static void model_make(struct model_item *item, const struct store_op *op,
+		       const char *value, size_t bytes, uint32_t flags,
+		       int64_t expiry)
+{
+	item->key_base64 = op->key_base64;
+	item->stale = false;
+	item->won = false;
+	model_put(item, value, bytes, flags, expiry, op->cas);
+}
+
+static enum store_status model_store(struct model_item *item,
+				     const struct store_op *op,
+				     uint64_t compared)
+{
+	bool older = op->compare && compared < item->cas;
+	int64_t expiry = older ? item->expiry : op->expiry;
+
+	model_make(item, op, op->value, op->value_bytes, op->flags, expiry);
+	item->stale = older;
+	return STORE_OK;
+}
+
 static enum store_status model_join(struct model_item *item,
 				    const struct store_op *op)
 {
@@ -102,8 +125,19 @@ static enum store_status model_number(struct model_item *item,
 		number = number > op->delta ? number - op->delta : 0;
 	ck_assert_uint_eq(op->number, number);
 	bytes = snprintf(text, sizeof(text), "%" PRIu64, number);
-	model_put(item, text, (size_t)bytes, item->flags, item->expiry,
-		  op->cas);
+	model_put(item, text, (size_t)bytes, item->flags,
+		  op->touch ? op->expiry : item->expiry, op->cas);
+	return STORE_OK;
+}
+
+static enum store_status model_first_number(struct model_item *item,
+					    const struct store_op *op)
+{
+	char text[32];
+	int bytes = snprintf(text, sizeof(text), "%" PRIu64, op->initial);
+
+	ck_assert_uint_eq(op->number, op->initial);
+	model_make(item, op, text, (size_t)bytes, 0, op->create_expiry);
 	return STORE_OK;
 }
 
@@ -116,56 +150,187 @@ static enum store_status model_touch(struct model_item *item,
 	return STORE_OK;
 }
 
+static void check_found(const struct model_item *item,
+			const struct store_item *found)
+{
+	ck_assert_uint_eq(found->value_bytes, item->bytes);
+	ck_assert_mem_eq(found->value, item->value, item->bytes);
+	ck_assert_uint_eq(found->flags, item->flags);
+	ck_assert_uint_eq(found->cas, item->cas);
+	ck_assert_int_eq(found->key_base64, item->key_base64);
+	ck_assert_int_eq(found->stale, item->stale);
+	ck_assert_int_eq(found->won, item->won);
+}
+
+static enum store_status model_lease(struct model_item *item,
+				     const struct store_op *op)
+{
+	bool soon = item->expiry != 0 &&
+		    item->expiry - rig_now(&rig) < op->recache_seconds;
+	bool win = !item->won && (item->stale || soon);
+
+	check_found(item, &op->found);
+	ck_assert_int_eq(op->found.expiry, item->expiry);
+	ck_assert_int_eq(op->found.win, win);
+	item->won |= win;
+	return op->touch ? model_touch(item, op) : STORE_OK;
+}
+
+static enum store_status model_lease_new(struct model_item *item,
+					 const struct store_op *op)
+{
+	model_make(item, op, "", 0, 0, op->create_expiry);
+	check_found(item, &op->found);
+	ck_assert(op->found.win);
+	item->won = true;
+	return STORE_OK;
+}
+
+static enum store_status model_invalidate(struct model_item *item,
+					  const struct store_op *op)
+{
+	if (op->mark_stale || !op->drop_value || op->assign != 0)
+		ck_assert(op->cas != item->cas || op->cas == op->assign);
+	else
+		ck_assert_uint_eq(op->cas, item->cas);
+	item->cas = op->cas;
+	if (op->drop_value) {
+		item->bytes = 0;
+		item->flags = 0;
+		item->expiry = 0;
+		item->stale = false;
+		item->won = false;
+	}
+	if (op->mark_stale) {
+		item->stale = true;
+		item->won = false;
+	}
+	return op->touch ? model_touch(item, op) : STORE_OK;
+}
+
+static enum store_status model_live(struct model_item *item,
+				    const struct store_op *op,
+				    uint64_t compared)
+{
+	bool older = op->accept_older && compared < item->cas &&
+		     (op->kind == STORE_SET || op->kind == STORE_ADD ||
+		      op->kind == STORE_REPLACE);
+
+	if (op->compare && compared != item->cas && !older)
+		return STORE_EXISTS;
+	switch (op->kind) {
+	case STORE_ADD:
+		return STORE_NOT_STORED;
+	case STORE_SET:
+	case STORE_REPLACE:
+		return model_store(item, op, compared);
+	case STORE_APPEND:
+	case STORE_PREPEND:
+		return model_join(item, op);
+	case STORE_INCR:
+	case STORE_DECR:
+		return model_number(item, op);
+	case STORE_GET_AND_TOUCH:
+		check_found(item, &op->found);
+		return model_touch(item, op);
+	case STORE_TOUCH:
+		return model_touch(item, op);
+	case STORE_LEASE:
+		return model_lease(item, op);
+	case STORE_INVALIDATE:
+		return model_invalidate(item, op);
+	case STORE_DELETE:
+		item->there = false;
+		return STORE_OK;
+	case STORE_RECLAIM:
+	case STORE_FLUSH:
+		break;
+	}
+	ck_abort();
+}
+
+static enum store_status model_missing(struct model_item *item,
+				       const struct store_op *op)
+{
+	switch (op->kind) {
+	case STORE_SET:
+	case STORE_ADD:
+		if (op->compare)
+			return STORE_NOT_FOUND;
+		model_make(item, op, op->value, op->value_bytes, op->flags,
+			   op->expiry);
+		return STORE_OK;
+	case STORE_REPLACE:
+		return op->compare ? STORE_NOT_FOUND : STORE_NOT_STORED;
+	case STORE_APPEND:
+	case STORE_PREPEND:
+		if (!op->create)
+			return STORE_NOT_STORED;
+		model_make(item, op, op->value, op->value_bytes, op->flags,
+			   op->create_expiry);
+		return STORE_OK;
+	case STORE_INCR:
+	case STORE_DECR:
+		return op->create ? model_first_number(item, op)
+				  : STORE_NOT_FOUND;
+	case STORE_LEASE:
+		return op->create ? model_lease_new(item, op) : STORE_NOT_FOUND;
+	case STORE_TOUCH:
+	case STORE_GET_AND_TOUCH:
+	case STORE_INVALIDATE:
+	case STORE_DELETE:
+		return STORE_NOT_FOUND;
+	case STORE_RECLAIM:
+	case STORE_FLUSH:
+		break;
+	}
+	ck_abort();
+}
+
 /* What the op must answer; changes the model. `compared` was op->cas. */
 static enum store_status model_apply(struct model_item *item,
 				     const struct store_op *op,
 				     uint64_t compared)
 {
-	bool live = is_live(item);
+	return is_live(item) ? model_live(item, op, compared)
+			     : model_missing(item, op);
+}
 
-	if (op->compare && !live)
-		return STORE_NOT_FOUND;
-	if (op->compare && compared != item->cas)
-		return STORE_EXISTS;
-	switch (op->kind) {
-	case STORE_ADD:
-		if (live)
-			return STORE_NOT_STORED;
-		break;
-	case STORE_REPLACE:
-		if (!live)
-			return STORE_NOT_STORED;
-		break;
-	case STORE_SET:
-		break;
-	case STORE_APPEND:
-	case STORE_PREPEND:
-		return live ? model_join(item, op) : STORE_NOT_STORED;
-	case STORE_INCR:
-	case STORE_DECR:
-		return live ? model_number(item, op) : STORE_NOT_FOUND;
-	case STORE_TOUCH:
-	case STORE_GET_AND_TOUCH:
-		return live ? model_touch(item, op) : STORE_NOT_FOUND;
-	case STORE_DELETE:
-		if (live)
-			item->there = false;
-		return live ? STORE_OK : STORE_NOT_FOUND;
-	case STORE_RECLAIM:
-	case STORE_FLUSH:
-		ck_abort();
+static int64_t random_expiry(void)
+{
+	return dice(3) == 0 ? rig_now(&rig) + dice(40) - 3 : 0;
+}
+
+static void random_details(struct store_op *op, const struct model_item *item)
+{
+	op->flags = dice(UINT32_MAX);
+	op->delta = dice(1000);
+	op->expiry = random_expiry();
+	if (dice(5) == 0)
+		op->assign = 1 + dice(1000000);
+	if (dice(4) == 0) {
+		op->compare = true;
+		op->cas = dice(2) ? item->cas : dice(2 * OPS);
 	}
-	model_put(item, op->value, op->value_bytes, op->flags, op->expiry,
-		  op->cas);
-	return STORE_OK;
+	op->accept_older = dice(2) == 0;
+	op->key_base64 = dice(2) == 0;
+	op->create = dice(2) == 0;
+	op->create_expiry = random_expiry();
+	op->initial = dice(1000);
+	op->touch = dice(3) == 0;
+	op->mark_stale = dice(2) == 0;
+	op->drop_value = dice(3) == 0;
+	op->recache_seconds = dice(2) == 0 ? dice(30) : 0;
 }
 
 static struct store_op *random_op(int *ret_key)
 {
 	static const enum store_op_kind kinds[] = {
-		STORE_SET,     STORE_SET,    STORE_SET,		  STORE_ADD,
-		STORE_REPLACE, STORE_APPEND, STORE_PREPEND,	  STORE_INCR,
-		STORE_DECR,    STORE_TOUCH,  STORE_GET_AND_TOUCH, STORE_DELETE};
+		STORE_SET,    STORE_SET,	STORE_SET,
+		STORE_ADD,    STORE_REPLACE,	STORE_APPEND,
+		STORE_INCR,   STORE_PREPEND,	STORE_DECR,
+		STORE_TOUCH,  STORE_INVALIDATE, STORE_GET_AND_TOUCH,
+		STORE_DELETE, STORE_LEASE,	STORE_LEASE};
 	bool number = dice(3) == 0;
 	uint32_t bytes = number ? 3 : dice(dice(4) == 0 ? VALUE_MAX : 100);
 	struct store_op *op;
@@ -174,20 +339,11 @@ static struct store_op *random_op(int *ret_key)
 
 	*ret_key = (int)dice(KEYS);
 	key_bytes = name_key(*ret_key, key);
-	op = store_op_new(kinds[dice(12)], key, key_bytes, bytes, 0);
+	op = store_op_new(kinds[dice(15)], key, key_bytes, bytes, 0);
 	ck_assert_ptr_nonnull(op);
 	for (uint32_t i = 0; i < bytes; i++)
 		op->value[i] = (char)(number ? '1' + dice(9) : 'a' + dice(26));
-	op->flags = dice(UINT32_MAX);
-	op->delta = dice(1000);
-	if (dice(3) == 0)
-		op->expiry = rig_now(&rig) + dice(40) - 3;
-	if (dice(5) == 0)
-		op->assign = 1 + dice(1000000);
-	if (dice(4) == 0) {
-		op->compare = true;
-		op->cas = dice(2) ? items[*ret_key].cas : dice(1000);
-	}
+	random_details(op, &items[*ret_key]);
 	return op;
 }
 
@@ -203,11 +359,9 @@ static void check_item(int n)
 		return;
 	}
 	ck_assert_int_eq(rig_get(&rig, key, &found), STORE_OK);
-	ck_assert_uint_eq(found.value_bytes, item->bytes);
-	ck_assert_mem_eq(found.value, item->value, item->bytes);
-	ck_assert_uint_eq(found.flags, item->flags);
+	check_found(item, &found);
 	ck_assert_int_eq(found.expiry, item->expiry);
-	ck_assert_uint_eq(found.cas, item->cas);
+	ck_assert(!found.win);
 }
 
 struct seen {
@@ -257,11 +411,18 @@ static void check_all(void)
 	rig_wait_for(swept, &model.items);
 }
 
+static void reopen(void)
+{
+	rig_reopen(&rig);
+	for (int n = 0; n < KEYS; n++)
+		items[n].won = false;
+}
+
 static void disturb(void)
 {
 	switch (dice(4)) {
 	case 0:
-		rig_reopen(&rig);
+		reopen();
 		break;
 	case 1:
 		rig_tick(&rig, dice(20));
@@ -292,6 +453,21 @@ static void one_op(void)
 		      (int)op->kind, (int)op->status, (int)status);
 	store_op_free(op);
 	check_item(key);
+}
+
+/* Nothing is left in the counts, either. */
+static void delete_all(void)
+{
+	struct store_counts counts;
+	char key[64];
+
+	for (int n = 0; n < KEYS; n++) {
+		(void)name_key(n, key);
+		(void)rig_delete(&rig, key);
+	}
+	store_counts(rig.store, &counts);
+	ck_assert_uint_eq(counts.items, 0);
+	ck_assert_uint_eq(counts.bytes, 0);
 }
 
 struct shape {
@@ -328,8 +504,9 @@ START_TEST(test_random_ops)
 			check_all();
 		}
 	}
-	rig_reopen(&rig);
+	reopen();
 	check_all();
+	delete_all();
 	rig_done(&rig);
 }
 END_TEST

@@ -1,0 +1,104 @@
+/*
+ * access.c - see access.h.
+ *
+ * A slot: 31 bits of the hash, the fetched bit, 32 bits of seconds since the
+ * start. 0 is an empty one. Two threads may write the same slot at once: one
+ * of the notes is lost, and nothing else.
+ */
+#include "server/access.h"
+
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define TAG_SHIFT 33
+#define FETCHED	  (UINT64_C(1) << 32)
+#define SECONDS	  (FETCHED - 1)
+
+struct access_table *access_new(int64_t now)
+{
+	struct access_table *table = calloc(1, sizeof(*table));
+
+	if (table != NULL)
+		table->started = now;
+	return table;
+}
+
+void access_free(struct access_table *table)
+{
+	free(table);
+}
+
+struct place {
+	_Atomic uint64_t *bucket;
+	uint64_t tag;
+};
+
+static struct place place_of(struct access_table *table, const char *key,
+			     size_t key_bytes)
+{
+	uint64_t hash = XXH3_64bits(key, key_bytes);
+
+	return (struct place){table->slots[hash % ACCESS_BUCKETS],
+			      hash >> TAG_SHIFT | 1};
+}
+
+/* The slot of the key; if there is none, the one that was used longest ago. */
+static _Atomic uint64_t *find(const struct place *place, uint64_t *ret_word)
+{
+	_Atomic uint64_t *oldest = place->bucket;
+	uint64_t oldest_word = UINT64_MAX;
+
+	for (int i = 0; i < ACCESS_WAYS; i++) {
+		uint64_t word = atomic_load_explicit(&place->bucket[i],
+						     memory_order_relaxed);
+
+		if (word >> TAG_SHIFT == place->tag) {
+			*ret_word = word;
+			return &place->bucket[i];
+		}
+		if ((word & SECONDS) < (oldest_word & SECONDS)) {
+			oldest = &place->bucket[i];
+			oldest_word = word;
+		}
+	}
+	*ret_word = 0;
+	return oldest;
+}
+
+static void note(struct access_table *table, const char *key, size_t key_bytes,
+		 int64_t now, uint64_t fetched)
+{
+	struct place place = place_of(table, key, key_bytes);
+	uint64_t word, seconds = (uint64_t)(now - table->started) & SECONDS;
+	_Atomic uint64_t *slot = find(&place, &word);
+	uint64_t wanted = place.tag << TAG_SHIFT | fetched | seconds;
+
+	/* A line that nobody writes stays in every core's cache. */
+	if (word != wanted)
+		atomic_store_explicit(slot, wanted, memory_order_relaxed);
+}
+
+void access_stored(struct access_table *table, const char *key,
+		   size_t key_bytes, int64_t now)
+{
+	note(table, key, key_bytes, now, 0);
+}
+
+void access_fetched(struct access_table *table, const char *key,
+		    size_t key_bytes, int64_t now)
+{
+	note(table, key, key_bytes, now, FETCHED);
+}
+
+struct access access_look(struct access_table *table, const char *key,
+			  size_t key_bytes)
+{
+	struct place place = place_of(table, key, key_bytes);
+	uint64_t word;
+
+	(void)find(&place, &word);
+	return (struct access){(word & FETCHED) != 0,
+			       table->started + (int64_t)(word & SECONDS)};
+}

@@ -1,0 +1,31 @@
+/*
+ * clock.h - what time it is.
+ *
+ * Expiry goes by a server's clock, which is the system's unless the hidden
+ * command `debugtime` has moved or stopped it. Everything else goes by the
+ * monotonic clock. Thread: any. Blocks: never.
+ */
+#ifndef SERVER_CLOCK_H
+#define SERVER_CLOCK_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Zeroed: the system's time. */
+struct clock {
+	_Atomic int64_t shift_us;
+	_Atomic int64_t stopped_us; /* it stands at; 0: it runs */
+};
+
+/* Microseconds since 1970. */
+int64_t clock_now_us(const struct clock *clock);
+
+/* Microseconds that only grow. */
+int64_t clock_monotonic_us(void);
+
+/* Moves it forward; stops it; lets it run from where it stands. */
+void clock_move(struct clock *clock, int64_t us);
+void clock_stop(struct clock *clock);
+void clock_resume(struct clock *clock);
+
+#endif
