@@ -17,14 +17,8 @@
 #ifndef PROTOCOL_PROTOCOL_H
 #define PROTOCOL_PROTOCOL_H
 
+#include "protocol/format.h"
 #include "protocol/request.h"
-
-/* Rooms for what the formatters write, at most. */
-#define PROTO_ANSWER_MAX     128		  /* proto_answer() */
-#define PROTO_VALUE_HEAD_MAX (PROTO_KEY_MAX + 64) /* proto_value() */
-#define PROTO_META_HEAD_MAX  768		  /* proto_meta_answer() */
-#define PROTO_PACKET_HEAD    24
-#define PROTO_FRAME_HEAD     8
 
 struct proto_limits {
 	uint32_t value_max_bytes;  /* item limit: the value alone */
@@ -105,77 +99,6 @@ struct proto_frame {
 /* Reads the frame of a datagram; false: it is to be dropped. */
 bool proto_frame_parse(const char *buf, size_t len, struct proto_frame *ret);
 void proto_frame_write(char *buf, const struct proto_frame *frame);
-
-/* --- answering ---------------------------------------------------------- */
-
-/* True if this is not said: the command was a quiet one. */
-bool proto_is_silent(const struct proto_form *form, enum proto_code code);
-
-/*
- * The answer of a code that carries no number but, in binary, the item's id.
- * Either static or in `room`, which has PROTO_ANSWER_MAX bytes. Of meta only
- * refusals: the rest is proto_meta_answer()'s.
- */
-struct proto_slice proto_answer(const struct proto_form *form,
-				enum proto_code code, uint64_t cas, char *room);
-
-/* The same of a new number. */
-struct proto_slice proto_number(const struct proto_form *form, uint64_t number,
-				uint64_t cas, char *room);
-
-/* The same of a touch that was made: in binary it tells the item's flags. */
-struct proto_slice proto_touched(const struct proto_form *form, uint32_t flags,
-				 uint64_t cas, char *room);
-
-/*
- * Writes what stands before the value of a get or gat to buf, which has room
- * for PROTO_VALUE_HEAD_MAX. Returns its length. value and tail follow.
- */
-size_t proto_value(char *buf, const struct proto_form *form,
-		   struct proto_slice key, uint32_t flags, size_t value_bytes,
-		   uint64_t cas);
-/* What follows a value: CRLF, or nothing. Static. */
-struct proto_slice proto_value_tail(const struct proto_form *form);
-/* The answer to a key of a get that is not there; the same room. */
-size_t proto_value_miss(char *buf, const struct proto_form *form,
-			struct proto_slice key);
-/* What ends a get: END, or nothing. Static. */
-struct proto_slice proto_value_end(const struct proto_form *form);
-
-/*
- * The head of a binary answer, of PROTO_PACKET_HEAD bytes. A body of so many
- * bytes follows, the first key_bytes of which are a key.
- */
-void proto_packet_head(char *buf, const struct proto_form *form,
-		       enum proto_code code, size_t key_bytes,
-		       size_t body_bytes);
-
-/* What the meta flags of an answer are about. */
-struct proto_meta_result {
-	enum proto_code code; /* DONE, NOT_FOUND, EXISTS, NOT_STORED, END */
-	size_t value_bytes;   /* s, and the length of VA */
-	bool with_value;      /* VA and the value follow; else HD */
-	uint32_t flags;
-	uint64_t cas;
-	int64_t ttl;	    /* t: seconds left, -1: never ... */
-	int64_t ttl_before; /* ... and before the touch by T */
-	bool fetched_before;
-	uint64_t idle_seconds;
-	bool key_base64; /* the item's; without one: that the request had b */
-	bool win, won, stale;
-};
-
-/*
- * Writes the answer line of a meta command to buf, which has room for
- * PROTO_META_HEAD_MAX. Returns its length: 0 if it is a silent one. `key`:
- * the item's, decoded. proto_meta_debug: the ME line of a hit.
- */
-size_t proto_meta_answer(char *buf, const struct proto_request *request,
-			 struct proto_slice key,
-			 const struct proto_meta_result *result);
-size_t proto_meta_debug(char *buf, const struct proto_request *request,
-			struct proto_slice key,
-			const struct proto_meta_result *result);
 
 /* --- words and numbers -------------------------------------------------- */
 

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROTO_KEY_MAX 250
+#define PROTO_KEY_MAX	 250
+#define PROTO_FRAME_HEAD 8 /* of a datagram */
 /* Tokens after the verb that administrative commands get to see. */
 #define PROTO_ARGS_MAX 5
 /* Bytes of a login (text) or of a SASL message (binary), at most. */

@@ -93,6 +93,7 @@ struct conn {
 	struct store_cursor cursor; /* STREAM: of a walk */
 	uint64_t stream_left;	    /* STREAM: items still to show */
 	size_t stream_bytes;	    /* STREAM: bytes shown */
+	bool stream_no_memory;	    /* STREAM: a line is missing */
 
 	unsigned gats;		       /* keys of a gat in flight */
 	unsigned gat_list, gat_failed; /* number of the gat: last, last bad */

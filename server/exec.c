@@ -38,6 +38,10 @@ static const struct exec_entry table[PROTO_VERB_COUNT] = {
 	[PROTO_CACHE_MEMLIMIT] = {exec_memlimit, 0},
 	[PROTO_SHUTDOWN] = {exec_shutdown, 0},
 	[PROTO_QUIT] = {exec_quit, 0},
+	[PROTO_SLABS] = {exec_slabs, 0},
+	[PROTO_LRU] = {exec_lru, 0},
+	[PROTO_LRU_CRAWLER] = {exec_crawler, CONN_NEEDS_APPLIED},
+	[PROTO_DEBUGTIME] = {exec_debugtime, CONN_NEEDS_DONE},
 };
 
 unsigned exec_needs(enum proto_verb verb)

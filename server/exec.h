@@ -84,4 +84,17 @@ enum conn_next exec_shutdown(struct conn *conn,
 			     const struct proto_request *req);
 enum conn_next exec_quit(struct conn *conn, const struct proto_request *req);
 
+enum conn_next exec_slabs(struct conn *conn, const struct proto_request *req);
+enum conn_next exec_lru(struct conn *conn, const struct proto_request *req);
+enum conn_next exec_crawler(struct conn *conn, const struct proto_request *req);
+enum conn_next exec_debugtime(struct conn *conn,
+			      const struct proto_request *req);
+
+/* Groups and subcommands that are walks: stats cachedump, lru_crawler. */
+enum conn_next exec_cachedump(struct conn *conn,
+			      const struct proto_request *req);
+enum conn_next exec_metadump(struct conn *conn,
+			     const struct proto_request *req);
+enum conn_next exec_mgdump(struct conn *conn, const struct proto_request *req);
+
 #endif

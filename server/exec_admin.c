@@ -88,6 +88,26 @@ enum conn_next exec_shutdown(struct conn *conn, const struct proto_request *req)
 	return CONN_AGAIN;
 }
 
+/* debugtime <seconds>: forward; p: stop; r: go on from there. */
+enum conn_next exec_debugtime(struct conn *conn,
+			      const struct proto_request *req)
+{
+	struct server *server = conn->worker->server;
+	uint32_t seconds;
+
+	if (!server->options->debug_enabled || req->arg_count == 0)
+		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
+	if (proto_slice_is(req->args[0], "p"))
+		clock_stop(&server->clock);
+	else if (proto_slice_is(req->args[0], "r"))
+		clock_resume(&server->clock);
+	else if (proto_parse_u32(req->args[0], &seconds))
+		clock_move(&server->clock, (int64_t)seconds * 1000000);
+	else
+		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
+	return exec_answer(conn, &req->form, PROTO_DONE);
+}
+
 enum conn_next exec_quit(struct conn *conn, const struct proto_request *req)
 {
 	enum conn_next next = CONN_AGAIN;

@@ -1,6 +1,5 @@
 /*
- * exec_stats.c - the stats command: its groups, and the walks behind
- * `stats cachedump`.
+ * exec_stats.c - the stats command and its groups.
  */
 #include "server/exec.h"
 
@@ -10,12 +9,6 @@
 
 #include "server/shared.h"
 #include "server/stats.h"
-
-/* As memcached: slab classes that exist, and all that a dump may say. */
-#define CACHEDUMP_CLASSES   63
-#define CACHEDUMP_MAX_BYTES (2 * 1024 * 1024)
-/* Records looked at in one turn; then others get theirs. */
-#define CACHEDUMP_ROWS_A_TURN 256
 
 /* Writes pairs to a connection, a line or a packet each. */
 struct pair_sink {
@@ -67,75 +60,6 @@ static enum conn_next refuse(struct conn *conn, const struct proto_request *req,
 	if (req->form.dialect == PROTO_BINARY)
 		code = PROTO_NOT_FOUND;
 	return exec_answer(conn, &req->form, code);
-}
-
-/* --- cachedump ---------------------------------------------------------- */
-
-/* Shows one item; false when enough was shown. */
-static bool visit_item(void *arg, const char *key, size_t key_bytes,
-		       const struct store_item *item)
-{
-	struct conn *conn = arg;
-	char *to;
-	size_t room;
-	int n;
-
-	/* A key with blanks or controls would break the line. */
-	for (n = 0; n < (int)key_bytes; n++)
-		if ((unsigned char)key[n] <= ' ')
-			return true;
-	to = output_room(&conn->out, key_bytes + 128, &room);
-	if (to == NULL || conn->stream_left == 0)
-		return false;
-	n = snprintf(to, room, "ITEM %.*s [%zu b; %" PRId64 " s]\r\n",
-		     (int)key_bytes, key, item->value_bytes, item->expiry);
-	output_keep(&conn->out, (size_t)n, item->shown_from);
-	conn->stream_left--;
-	conn->stream_bytes += (size_t)n;
-	return conn->stream_left > 0 &&
-	       conn->stream_bytes < CACHEDUMP_MAX_BYTES;
-}
-
-static enum conn_next cachedump_more(struct conn *conn)
-{
-	const struct proto_form *form = &conn->parsed.request.form;
-	enum store_status status;
-
-	status = store_walk(conn->worker->reader, &conn->cursor,
-			    CACHEDUMP_ROWS_A_TURN, visit_item, conn);
-	if (status != STORE_OK) {
-		return exec_answer(conn, form, exec_code(conn->worker, status));
-	}
-	if (conn->cursor.done || conn->stream_left == 0 ||
-	    conn->stream_bytes >= CACHEDUMP_MAX_BYTES)
-		return exec_answer(conn, form, PROTO_END);
-	return CONN_YIELD;
-}
-
-static enum conn_next cachedump(struct conn *conn,
-				const struct proto_request *req)
-{
-	uint32_t class, limit;
-
-	if (req->form.dialect == PROTO_BINARY)
-		return refuse(conn, req, PROTO_ERR_UNKNOWN);
-	if (!conn->worker->server->options->dump_enabled)
-		return refuse(conn, req, PROTO_ERR_CACHEDUMP_DISABLED);
-	if (req->arg_count < 3)
-		return refuse(conn, req, PROTO_ERR_CACHEDUMP_LINE);
-	if (!proto_parse_u32(req->args[1], &class) ||
-	    !proto_parse_u32(req->args[2], &limit))
-		return refuse(conn, req, PROTO_ERR_FORMAT);
-	if (class > CACHEDUMP_CLASSES)
-		return refuse(conn, req, PROTO_ERR_CACHEDUMP_CLASS);
-	if (class != 1)
-		return exec_answer(conn, &req->form, PROTO_END);
-	memset(&conn->cursor, 0, sizeof(conn->cursor));
-	conn->stream_left = limit == 0 ? UINT64_MAX : limit;
-	conn->stream_bytes = 0;
-	conn->stream = cachedump_more;
-	conn_set_step(conn, CONN_STREAM);
-	return CONN_AGAIN;
 }
 
 /* --- detail ------------------------------------------------------------- */
@@ -233,7 +157,7 @@ static const struct group {
 	{"conns", NULL, conns},
 	{"reset", NULL, reset},
 	{"detail", NULL, detail},
-	{"cachedump", NULL, cachedump},
+	{"cachedump", NULL, exec_cachedump},
 };
 
 static enum conn_next

@@ -58,6 +58,7 @@ struct options {
 	bool flush_enabled;    /* flush_all */
 	bool dump_enabled;     /* stats cachedump, stats detail */
 	bool shutdown_enabled; /* shutdown */
+	bool debug_enabled;    /* debugtime */
 	bool cas_enabled;      /* false: gets shows 0 */
 	bool detail_enabled;   /* stats detail is on from the start */
 	char prefix_delimiter; /* between prefix and rest of a key */

@@ -161,6 +161,8 @@ const struct option_row option_rows[] = {
 	  .implied = "yes", .preset = "no", FIELD(shutdown_enabled),
 	  .setting = "shutdown_command",
 	  .help = "allow the shutdown command" },
+	{ OPTION_SWITCH, OPTION_HIDDEN, .name = "enable-debug-commands",
+	  .implied = "yes", .preset = "no", FIELD(debug_enabled) },
 	{ OPTION_SWITCH, OPTION_CLIENTS, .name = "disable-cas",
 	  .implied = "no", .preset = "yes", FIELD(cas_enabled),
 	  .setting = "cas_enabled",
