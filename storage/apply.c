@@ -111,7 +111,8 @@ static int store_first(struct apply *apply, struct store_op *op,
 				.expiry = op->create_expiry,
 				.key_base64 = op->key_base64};
 
-	return apply_store(apply, op, old, &record, op->value, op->value_bytes);
+	op->number = op->value_bytes;
+	return apply_make(apply, op, old, &record, op->value, op->value_bytes);
 }
 
 static int change_live(struct apply *apply, struct store_op *op,
@@ -199,6 +200,7 @@ static void reset_answer(struct store_op *op)
 	memset(&op->found, 0, sizeof(op->found));
 	op->status = STORE_OK;
 	op->number = 0;
+	op->made = false;
 	op->new_cas = op->cas;
 }
 

@@ -79,12 +79,15 @@ void apply_take_stamp(struct apply *apply, struct store_op *op,
  * Stores value_bytes at `value`, with STORE_RECORD_HEAD_MAX bytes free in
  * front of it, under the op's key; or deletes what is there if the record has
  * expired already. Sets the op's status and id, and those of the record, which
- * the caller has filled otherwise. apply_store: counts it as a store, too.
+ * the caller has filled otherwise. apply_store: counts it as a store, too;
+ * apply_make: and says that there was none.
  */
 int apply_put(struct apply *apply, struct store_op *op, struct old *old,
 	      struct record *record, char *value, size_t value_bytes);
 int apply_store(struct apply *apply, struct store_op *op, struct old *old,
 		struct record *record, char *value, size_t value_bytes);
+int apply_make(struct apply *apply, struct store_op *op, struct old *old,
+	       struct record *record, char *value, size_t value_bytes);
 
 /*
  * Gives the old record a new head, as it stands in *record, and keeps or
@@ -109,6 +112,9 @@ int apply_first_number(struct apply *apply, struct store_op *op,
 bool apply_parse_number(const char *text, size_t bytes, bool more,
 			uint64_t *ret);
 
+/* Sets op->found, all but the value. */
+void apply_show_head(const struct apply *apply, struct store_op *op,
+		     const struct record *record);
 int apply_get_and_touch(struct apply *apply, struct store_op *op,
 			struct old *old);
 /* The old item may be missing. */

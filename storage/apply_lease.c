@@ -27,6 +27,19 @@ static int make_room(struct store_op *op, size_t record_bytes,
 	return 0;
 }
 
+void apply_show_head(const struct apply *apply, struct store_op *op,
+		     const struct record *record)
+{
+	struct store_item *found = &op->found;
+
+	found->flags = record->flags;
+	found->expiry = record->expiry;
+	found->cas = record->cas;
+	found->key_base64 = record->key_base64;
+	found->stale = record->stale;
+	found->won = record_won(record, apply->state.start);
+}
+
 /* Copies the item out for the answer. */
 static int show_found(struct apply *apply, struct store_op *op,
 		      const struct old *old)
@@ -42,12 +55,7 @@ static int show_found(struct apply *apply, struct store_op *op,
 		return error;
 	found->value = bytes + record->head_bytes;
 	found->value_bytes = old->peek.record_bytes - record->head_bytes;
-	found->flags = record->flags;
-	found->expiry = record->expiry;
-	found->cas = record->cas;
-	found->key_base64 = record->key_base64;
-	found->stale = record->stale;
-	found->won = record_won(record, apply->state.start);
+	apply_show_head(apply, op, record);
 	return 0;
 }
 
@@ -60,6 +68,7 @@ int apply_get_and_touch(struct apply *apply, struct store_op *op,
 	return error != 0 ? error : apply_touch(apply, op, old);
 }
 
+/* It was not won before: the mark is this asker's. */
 static int lease_new(struct apply *apply, struct store_op *op, struct old *old)
 {
 	struct record record = {.expiry = op->create_expiry,
@@ -70,14 +79,13 @@ static int lease_new(struct apply *apply, struct store_op *op, struct old *old)
 
 	record_set_won(&record, apply->state.start);
 	if (error == 0)
-		error = apply_store(apply, op, old, &record,
-				    empty + sizeof(empty), 0);
+		error = apply_make(apply, op, old, &record,
+				   empty + sizeof(empty), 0);
 	if (error != 0)
 		return error;
-	found->expiry = record.expiry;
-	found->cas = record.cas;
-	found->key_base64 = record.key_base64;
-	found->win = op->status == STORE_OK;
+	apply_show_head(apply, op, &record);
+	found->won = false;
+	found->win = op->made;
 	return 0;
 }
 

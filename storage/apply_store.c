@@ -127,6 +127,15 @@ int apply_store(struct apply *apply, struct store_op *op, struct old *old,
 	return error;
 }
 
+int apply_make(struct apply *apply, struct store_op *op, struct old *old,
+	       struct record *record, char *value, size_t value_bytes)
+{
+	int error = apply_store(apply, op, old, record, value, value_bytes);
+
+	op->made = error == 0 && op->status == STORE_OK;
+	return error;
+}
+
 int apply_rewrite(struct apply *apply, struct store_op *op, struct old *old,
 		  const struct record *record, bool keep_value)
 {

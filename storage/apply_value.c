@@ -58,6 +58,7 @@ int apply_join(struct apply *apply, struct store_op *op, struct old *old)
 	if (error != 0)
 		return error;
 	memcpy(added, op->value, op->value_bytes);
+	op->number = bytes;
 	return apply_store(apply, op, old, &record, (char *)value, bytes);
 }
 
@@ -129,6 +130,7 @@ int apply_number(struct apply *apply, struct store_op *op, struct old *old)
 		op->status = STORE_NOT_NUMBER;
 		return 0;
 	}
+	apply_show_head(apply, op, &record);
 	op->number = count(op, number);
 	if (op->touch)
 		record.expiry = op->expiry;
@@ -144,7 +146,9 @@ int apply_first_number(struct apply *apply, struct store_op *op,
 	struct number_room room;
 	size_t bytes;
 	char *value = write_number(&room, op->initial, &bytes);
+	int error = apply_make(apply, op, old, &record, value, bytes);
 
 	op->number = op->initial;
-	return apply_store(apply, op, old, &record, value, bytes);
+	apply_show_head(apply, op, &record);
+	return error;
 }

@@ -51,8 +51,9 @@ enum store_op_kind {
 	STORE_DELETE,
 	/*
 	 * Keeps the item, with a new id: `mark_stale` marks it stale (the next
-	 * lease wins), `drop_value` makes it empty, with flags 0, no expiry,
-	 * and, unless it is marked too, its old id. `touch`: sets expiry.
+	 * lease wins), `drop_value` makes it empty, with flags 0, no expiry, no
+	 * marks and, unless it is marked too or `assign` says so, its old id.
+	 * `touch`: sets expiry.
 	 */
 	STORE_INVALIDATE,
 	STORE_FLUSH,  /* no key; expiry: when, 0 for now */
@@ -95,15 +96,15 @@ struct store_op {
 	uint64_t delta;	 /* incr, decr */
 	/*
 	 * What else an op may be told; each is heeded by the kinds named.
-	 * Storing kinds with `compare`: an id lower than the item's is
+	 * Set and replace with `compare`: an id lower than the item's is
 	 * accepted, too; the item keeps its expiry and is marked stale.
 	 */
 	bool accept_older;
-	bool key_base64; /* storing kinds, lease: kept with the item */
+	bool key_base64; /* kept with an item that is stored or made */
 	/*
-	 * Lease: makes an empty item if there is none. Append and prepend: an
-	 * item of the value; incr and decr: of `initial`, without the delta.
-	 * `compare` is for items that are there.
+	 * Makes what is missing. Lease: an empty item; append and prepend: one
+	 * of the value and flags; incr and decr: of `initial`, without the
+	 * delta. Then `compare` does not count, and nobody is NOT_FOUND.
 	 */
 	bool create;
 	int64_t create_expiry;

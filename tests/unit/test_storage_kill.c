@@ -39,8 +39,27 @@ static void serve_until_killed(int out)
 	}
 }
 
+/* Leaves one item that is stale, and that somebody has won. */
+static void mark_until_killed(int out)
+{
+	struct store_op *op = rig_op(STORE_INVALIDATE, "k", NULL);
+	uint32_t done = 1;
+
+	rig_open(&rig);
+	rig_set(&rig, "k", "v");
+	op->mark_stale = true;
+	rig_do(&rig, op);
+	store_op_free(op);
+	op = rig_op(STORE_LEASE, "k", NULL);
+	rig_do(&rig, op);
+	if (!op->found.win || write(out, &done, sizeof(done)) != sizeof(done))
+		_exit(1);
+	for (;;)
+		(void)pause();
+}
+
 /* Kills it after so many; returns the last number that was durable. */
-static uint32_t run_and_kill(uint32_t stop_at)
+static uint32_t run_and_kill(void (*serve)(int out), uint32_t stop_at)
 {
 	uint32_t last = 0, number;
 	int fds[2], status;
@@ -51,7 +70,7 @@ static uint32_t run_and_kill(uint32_t stop_at)
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
 		(void)close(fds[0]);
-		serve_until_killed(fds[1]);
+		serve(fds[1]);
 	}
 	(void)close(fds[1]);
 	while (last < stop_at &&
@@ -68,7 +87,7 @@ static uint32_t run_and_kill(uint32_t stop_at)
 
 START_TEST(test_kill_loses_nothing_that_was_durable)
 {
-	uint32_t last = run_and_kill((uint32_t)_i);
+	uint32_t last = run_and_kill(serve_until_killed, (uint32_t)_i);
 	struct store_counts counts;
 	char key[32];
 
@@ -94,7 +113,7 @@ START_TEST(test_ids_do_not_repeat_after_a_loose_run)
 
 	rig.config.sync = STORE_SYNC_INTERVAL;
 	rig.config.sync_interval_ms = 3600000;
-	last = run_and_kill(50);
+	last = run_and_kill(serve_until_killed, 50);
 	rig_open(&rig);
 	op = rig_op(STORE_SET, "k", "v");
 	rig_do(&rig, op);
@@ -109,6 +128,17 @@ START_TEST(test_ids_do_not_repeat_after_a_loose_run)
 }
 END_TEST
 
+START_TEST(test_a_kill_ends_won_but_not_stale)
+{
+	struct store_item item;
+
+	ck_assert_uint_eq(run_and_kill(mark_until_killed, 1), 1);
+	rig_open(&rig);
+	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_OK);
+	ck_assert(item.stale && !item.won);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("storage kill");
@@ -119,6 +149,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_kill_loses_nothing_that_was_durable, 20,
 			    25);
 	tcase_add_test(tcase, test_ids_do_not_repeat_after_a_loose_run);
+	tcase_add_test(tcase, test_a_kill_ends_won_but_not_stale);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }
