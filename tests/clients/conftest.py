@@ -1,11 +1,54 @@
-"""Real client libraries and tools from Debian, unchanged, in text mode.
+"""Real client libraries and tools, unchanged; see known.py.
 
 `empty` is the shared server with nothing stored; each client makes its own
-connections. A client that is not installed fails its tests.
+connections. A client of Debian that is not installed fails its tests: make
+check installs them. Those of npm are fetched into build/clients/ at their
+first use, and are skipped with the reason where that cannot be done.
+
+Clients in other languages are programs beside the tests. They are called with
+host, port and dialect, hold one round, print one line per failed check, and
+"ok" if there was none. At the end they leave behind three keys that
+after_round() looks at: `large`, which a later set of a too large value must
+not have touched, `brief`, stored for a second, and `lasting`.
 """
+import fcntl
+import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
+
+from harness.server import REFERENCE
+from harness.wait import wait_until
+from known import KNOWN
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build/clients"
+LIMIT_S = 60  # for one program; it is the server that must never hang it
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "client(name, dialect): what known.client() made")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Each test names its client; a whole run covers all that are known."""
+    seen = set()
+    for item in items:
+        if item.path.parent != HERE:
+            continue
+        marks = list(item.iter_markers("client"))
+        assert marks, f"{item.nodeid} does not say whom it tests"
+        for mark in marks:
+            item.user_properties.append(("client", "/".join(mark.args)))
+            seen.add(mark.args)
+    if config.args == ["tests/clients"]:
+        known = {(each.name, dialect) for each in KNOWN
+                 for dialect in each.dialects}
+        assert seen == known, f"tested and known differ: {seen ^ known}"
 
 
 @pytest.fixture
@@ -14,12 +57,74 @@ def empty(server, talk):
 
 
 @pytest.fixture
-def tool(empty):
-    """Runs a libmemcached tool against the server: (status, output)."""
-    def run(name, *words, stdin=None):
-        done = subprocess.run(
-            [name, f"--servers=127.0.0.1:{empty.port}", *map(str, words)],
-            input=stdin, capture_output=True, text=True, timeout=60,
-            check=False)
-        return done.returncode, done.stdout + done.stderr
+def after_round(talk):
+    """What must be true when a client has held its round."""
+    def check():
+        if not REFERENCE:  # memcached deletes it
+            assert talk.get(b"large") is not None
+        wait_until(lambda: talk.get(b"brief") is None, "brief expires")
+        assert talk.get(b"lasting") is not None
+    return check
+
+
+@pytest.fixture
+def hold_round(empty, after_round):
+    """Lets a program hold its round, and looks at what it left behind."""
+    def run(*command, dialect="", env=None):
+        run_program(*command, "127.0.0.1", empty.port, dialect, env=env)
+        after_round()
     return run
+
+
+def run_program(*command, env=None):
+    """Runs a program that must say "ok"."""
+    done = subprocess.run(
+        [str(word) for word in command if word != ""],
+        env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.stdout, done.returncode) == ("ok\n", 0), \
+        done.stdout + done.stderr
+
+
+# --- what must be built or fetched first -------------------------------------
+
+def prepared(target, sources, make):
+    """Makes target unless it is newer than its sources; once for all workers.
+
+    make(temporary) makes it under another name, then it is renamed.
+    """
+    BUILD.mkdir(parents=True, exist_ok=True)
+    target = BUILD / target
+    with open(f"{target}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        newest = max(source.stat().st_mtime for source in sources)
+        if not target.exists() or target.stat().st_mtime < newest:
+            temporary = target.with_suffix(".new")
+            make(temporary)
+            if target.is_dir():
+                shutil.rmtree(target)
+            temporary.rename(target)
+    return target
+
+
+def run_compiler(*command, cwd=HERE, env=None):
+    done = subprocess.run([str(word) for word in command], cwd=cwd,
+                          env={**os.environ, **(env or {})},
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def npm():
+    """The environment in which node finds npm's packages."""
+    def fetch(temporary):
+        done = subprocess.run(
+            [ROOT / "tools/fetch-npm-clients", temporary],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=300, check=False)
+        if done.returncode:
+            pytest.skip(done.stderr.strip().splitlines()[-1])
+
+    folder = prepared("npm", [HERE / "npm/package-lock.json"], fetch)
+    return {"NODE_PATH": str(folder / "node_modules")}

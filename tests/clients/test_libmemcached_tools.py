@@ -1,22 +1,45 @@
 """The tools of libmemcached, among them its conformance test memccapable.
 
 Tools of this family read `stats` and refuse a server whose version is not
-three numbers (U23).
+three numbers (U23). Those that list keys are in test_key_lists.py.
 """
 import re
 import subprocess
 
 import pytest
 
+from conftest import LIMIT_S
+from known import BINARY, TEXT, client
 
-def test_memccapable(new_server):
-    """Every test of the text protocol. It flushes the server."""
+NAME = "libmemcached tools"
+
+
+@pytest.fixture(params=[pytest.param(dialect, marks=client(NAME, dialect))
+                        for dialect in (TEXT, BINARY)])
+def tool(request, empty):
+    """Runs a tool against the server: (status, output)."""
+    dialect = ["--binary"] if request.param == BINARY else []
+
+    def run(name, *words):
+        done = subprocess.run(
+            [name, f"--servers=127.0.0.1:{empty.port}", *dialect,
+             *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=LIMIT_S, check=False)
+        return done.returncode, done.stdout + done.stderr
+    return run
+
+
+@pytest.mark.parametrize("option,dialect", [
+    pytest.param("-a", "ascii", marks=client(NAME, TEXT)),
+    pytest.param("-b", "binary", marks=client(NAME, BINARY))])
+def test_memccapable(new_server, option, dialect):
+    """Every test it has. It flushes the server."""
     server = new_server()
     done = subprocess.run(
-        ["memccapable", "-h", "127.0.0.1", "-p", str(server.port), "-a", "-v",
-         "-t", "20"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ["memccapable", "-h", "127.0.0.1", "-p", str(server.port), option,
+         "-v", "-t", "20"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, timeout=300, check=False)
-    passed = re.findall(r"^ascii .*\[pass\]$", done.stdout, re.M)
+    passed = re.findall(rf"^{dialect} .*\[pass\]$", done.stdout, re.M)
     assert len(passed) == 27 and done.returncode == 0, done.stdout
 
 
@@ -51,12 +74,18 @@ def test_touch(tool, talk):
     assert talk.get(b"here") == b"1"
 
 
-def test_ping_and_stat(tool, empty):
-    assert tool("memcping")[0] == 0
+def test_stat(tool, empty):
     status, output = tool("memcstat")
     assert status == 0
     assert re.search(rf"pid: {empty.pid}\b", output)
     assert re.search(r"version: \d+\.\d+\.\d+", output)
+
+
+@client(NAME, TEXT)
+def test_ping(empty):
+    """It has no binary form."""
+    subprocess.run(["memcping", f"--servers=127.0.0.1:{empty.port}"],
+                   timeout=LIMIT_S, check=True)
 
 
 def test_flush(tool, talk):

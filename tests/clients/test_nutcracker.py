@@ -11,6 +11,9 @@ from pymemcache.client.base import Client
 
 from harness.script import ours_only
 from harness.wait import wait_until
+from known import TEXT, client as about
+
+pytestmark = about("nutcracker", TEXT)
 
 CONFIG = """\
 store:

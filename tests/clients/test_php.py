@@ -1,19 +1,37 @@
-"""php-memcached in text mode; the checks are in the .php files."""
-import subprocess
-from pathlib import Path
-
+"""PHP's clients, both of them, and their session handlers (U25, U28)."""
 import pytest
 
-from harness.script import differs
+from conftest import HERE, run_program
+from known import BINARY, TEXT, client
 
 
-@pytest.mark.parametrize("script", [
-    pytest.param("round.php", marks=differs("deletes what was too large")),
-    "session.php"])
-def test_php_memcached(empty, script):
-    done = subprocess.run(
-        ["php", Path(__file__).with_name(script), "127.0.0.1",
-         str(empty.port)],
-        capture_output=True, text=True, timeout=120, check=False)
-    assert (done.stdout, done.returncode) == ("ok\n", 0), \
-        done.stdout + done.stderr
+def both(name):
+    return pytest.mark.parametrize("dialect", [
+        pytest.param(dialect, marks=client(name, dialect))
+        for dialect in (TEXT, BINARY)])
+
+
+@both("php-memcached")
+def test_php_memcached(hold_round, dialect):
+    hold_round("php", HERE / "php_memcached.php", dialect=dialect)
+
+
+@both("php-memcache")
+def test_php_memcache(hold_round, dialect):
+    hold_round("php", HERE / "php_memcache.php", dialect=dialect)
+
+
+def session(name, handler, dialect, *option):
+    return pytest.param(handler, option, marks=client(name, dialect),
+                        id=f"{handler}-{dialect}")
+
+
+@pytest.mark.parametrize("handler,option", [
+    session("php-memcached", "memcached", BINARY),
+    session("php-memcached", "memcached", TEXT,
+            "memcached.sess_binary_protocol"),
+    session("php-memcache", "memcache", TEXT)])
+def test_session(empty, handler, option):
+    """Defaults: binary for php-memcached, locks for both."""
+    run_program("php", HERE / "php_session.php", "127.0.0.1", empty.port,
+                handler, *option)

@@ -4,8 +4,9 @@ from pymemcache.client.base import Client
 from pymemcache.exceptions import MemcacheServerError, MemcacheUnknownError
 
 from harness.script import differs
+from known import TEXT, client as about
 
-pytestmark = pytest.mark.usefixtures("empty")
+pytestmark = about("pymemcache", TEXT)
 
 
 @pytest.fixture(params=[True, False], ids=["noreply", "replies"])

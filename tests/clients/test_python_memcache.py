@@ -2,6 +2,10 @@
 import memcache
 import pytest
 
+from known import TEXT, client as about
+
+pytestmark = about("python-memcached", TEXT)
+
 
 @pytest.fixture
 def client(empty):

@@ -1,9 +1,8 @@
 <?php
 /*
- * One round of php-memcached in text mode against a server.
+ * One round of php-memcached: php_memcached.php HOST PORT text|binary.
  *
- * Usage: php round.php <host> <port>. Prints one line per failed check and
- * ends with status 1, or prints "ok".
+ * What it prints and leaves behind is described in conftest.py.
  */
 $failures = 0;
 
@@ -17,12 +16,13 @@ function check($what, $got, $wanted)
 	}
 }
 
+[, $host, $port, $dialect] = $argv;
+$binary = $dialect == 'binary';
 $m = new Memcached();
-$m->setOption(Memcached::OPT_BINARY_PROTOCOL, false);
+$m->setOption(Memcached::OPT_BINARY_PROTOCOL, $binary);
 $m->setOption(Memcached::OPT_RECV_TIMEOUT, 20000000);
-$m->addServer($argv[1], (int)$argv[2]);
+$m->addServer($host, (int)$port);
 
-check('flush', $m->flush(), true);
 check('set', $m->set('k', 'value'), true);
 check('get', $m->get('k'), 'value');
 check('get none', $m->get('none'), false);
@@ -31,12 +31,18 @@ check('setMulti', $m->setMulti(['a' => 1, 'b' => [2], 'c' => 3.5]), true);
 check('getMulti', $m->getMulti(['a', 'b', 'c', 'none']),
 	['a' => 1, 'b' => [2], 'c' => 3.5]);
 check('add', $m->add('a', 2), false);
-check('not stored', $m->getResultCode(), Memcached::RES_NOTSTORED);
+check('not stored', $m->getResultCode(),
+	$binary ? Memcached::RES_DATA_EXISTS : Memcached::RES_NOTSTORED);
 check('replace', $m->replace('none', 2), false);
 check('increment', $m->increment('a', 41), 42);
 check('decrement', $m->decrement('a', 33), 9);
 check('number without blanks', $m->get('a'), 9);
-check('increment none', $m->increment('none'), false);
+if ($binary) {
+	check('initial', $m->increment('fresh', 1, 70), 70);
+	check('not below 0', $m->decrement('fresh', 100, 70), 0);
+} else {
+	check('increment none', $m->increment('none'), false);
+}
 
 $m->setOption(Memcached::OPT_COMPRESSION, false);
 $m->set('text', 'b');
@@ -58,14 +64,7 @@ check('deleteMulti', $m->deleteMulti(['b', 'c']), ['b' => true, 'c' => true]);
 check('dead on arrival', $m->set('dead', 1, 2592001), true);
 check('dead', $m->get('dead'), false);
 
-$large = str_repeat(md5('x') . "\r\nEND\r\n", 20000);
-check('large', $m->set('large', $large), true);
-check('large back', $m->get('large') === $large, true);
-$m->setOption(Memcached::OPT_COMPRESSION, false);
-check('too large', $m->set('large', str_repeat('x', 1048577)), false);
-check('too large keeps the old one', $m->get('large') === $large, true);
-
-$server = "$argv[1]:$argv[2]";
+$server = "$host:$port";
 $version = $m->getVersion()[$server];
 check('version', preg_match('/^\d+\.\d+\.\d+$/', $version), 1);
 $stats = $m->getStats()[$server];
@@ -78,8 +77,27 @@ for ($i = 0; $i < 300; $i++)
 check('many', $m->setMulti($keys), true);
 check('many back', $m->getMulti(array_keys($keys)) == $keys, true);
 
-check('flush again', $m->flush(), true);
+check('getDelayed', $m->getDelayed(['key1', 'none', 'key2'], true), true);
+$delayed = [];
+foreach ($m->fetchAll() as $each)
+	$delayed[$each['key']] = $each['value'];
+check('fetchAll', $delayed, ['key1' => 'v', 'key2' => 'vv']);
+
+$m->setOption(Memcached::OPT_BUFFER_WRITES, true);
+check('many, buffered', $m->setMulti($keys), true);
+check('many, buffered, back', $m->getMulti(array_keys($keys)) == $keys, true);
+$m->setOption(Memcached::OPT_BUFFER_WRITES, false);
+
+check('flush', $m->flush(), true);
 check('flushed', $m->get('k'), false);
+
+$m->setOption(Memcached::OPT_COMPRESSION, false);
+$large = str_repeat(md5('x') . "\r\nEND\r\n", 12000);
+check('large', $m->set('large', $large), true);
+check('large back', $m->get('large') === $large, true);
+check('too large', $m->set('large', str_repeat('x', 1048577)), false);
+check('brief', $m->set('brief', 1, 1), true);
+check('lasting', $m->set('lasting', 1, 1000), true);
 
 $m->quit();
 if ($failures == 0)
