@@ -379,74 +379,71 @@ static void check_meta(struct line line, const struct proto_request *request)
 	assert(request->meta.mode && strchr("SEAPR", request->meta.mode));
 }
 
-static void check_arguments(struct line line,
-			    const struct proto_request *request)
+static void check_get(struct line line, const struct proto_request *request)
 {
-	switch (request->form.verb) {
-	case PROTO_GET:
-		check_keys(line, request, 1);
-		break;
-	case PROTO_GAT:
-		check_keys(line, request, 2);
-		break;
-	case PROTO_SET:
-	case PROTO_ADD:
-	case PROTO_REPLACE:
-	case PROTO_APPEND:
-	case PROTO_PREPEND:
-	case PROTO_CAS:
-		check_block(line, request);
-		break;
-	case PROTO_INCR:
-	case PROTO_DECR:
-		assert(request->delta == naive_number(line, 2));
-		check_one_key(line, request);
-		break;
-	case PROTO_TOUCH:
-	case PROTO_DELETE:
-		check_one_key(line, request);
-		break;
-	case PROTO_META_GET:
-	case PROTO_META_SET:
-	case PROTO_META_DELETE:
-	case PROTO_META_ARITH:
-	case PROTO_META_DEBUG:
-		check_meta(line, request);
-		break;
-	case PROTO_NOOP:
-	case PROTO_FLUSH_ALL:
-		break;
-	case PROTO_RGET:
-		check_range(line, request);
-		break;
-	case PROTO_PGET:
-	case PROTO_PDELETE:
-		check_prefix(line, request);
-		break;
-	case PROTO_STATS:
-	case PROTO_VERSION:
-	case PROTO_VERBOSITY:
-	case PROTO_CACHE_MEMLIMIT:
-	case PROTO_SHUTDOWN:
-	case PROTO_QUIT:
-	case PROTO_SLABS:
-	case PROTO_LRU:
-	case PROTO_LRU_CRAWLER:
-	case PROTO_WATCH:
-	case PROTO_REFRESH_CERTS:
-	case PROTO_DEBUGTIME:
-	case PROTO_DB_CHECKPOINT:
-	case PROTO_DB_ARCHIVE:
-	case PROTO_DB_COMPACT:
-		check_args(line, request);
-		break;
-	case PROTO_SASL_LIST:
-	case PROTO_SASL_START:
-	case PROTO_SASL_STEP:
-	case PROTO_VERB_COUNT:
-		abort();
-	}
+	assert(!request->form.quiet);
+	check_keys(line, request, 1);
 }
+
+static void check_gat(struct line line, const struct proto_request *request)
+{
+	assert(!request->form.quiet);
+	check_keys(line, request, 2);
+}
+
+static void check_delta(struct line line, const struct proto_request *request)
+{
+	assert(request->delta == naive_number(line, 2));
+	check_one_key(line, request);
+}
+
+static void check_nothing(struct line line, const struct proto_request *request)
+{
+	assert(nth_token(line, 0).len > 0);
+	assert(request->arg_count == 0 && !request->key.data);
+}
+
+/* The check of each verb that a line can have. */
+static void (*const checks[PROTO_VERB_COUNT])(struct line line,
+					      const struct proto_request *) = {
+	[PROTO_GET] = check_get,
+	[PROTO_GAT] = check_gat,
+	[PROTO_SET] = check_block,
+	[PROTO_ADD] = check_block,
+	[PROTO_REPLACE] = check_block,
+	[PROTO_APPEND] = check_block,
+	[PROTO_PREPEND] = check_block,
+	[PROTO_CAS] = check_block,
+	[PROTO_INCR] = check_delta,
+	[PROTO_DECR] = check_delta,
+	[PROTO_TOUCH] = check_one_key,
+	[PROTO_DELETE] = check_one_key,
+	[PROTO_META_GET] = check_meta,
+	[PROTO_META_SET] = check_meta,
+	[PROTO_META_DELETE] = check_meta,
+	[PROTO_META_ARITH] = check_meta,
+	[PROTO_META_DEBUG] = check_meta,
+	[PROTO_NOOP] = check_nothing,
+	[PROTO_FLUSH_ALL] = check_nothing,
+	[PROTO_STATS] = check_args,
+	[PROTO_VERSION] = check_args,
+	[PROTO_VERBOSITY] = check_args,
+	[PROTO_CACHE_MEMLIMIT] = check_args,
+	[PROTO_SHUTDOWN] = check_args,
+	[PROTO_QUIT] = check_args,
+	[PROTO_SLABS] = check_args,
+	[PROTO_LRU] = check_args,
+	[PROTO_LRU_CRAWLER] = check_args,
+	[PROTO_WATCH] = check_args,
+	[PROTO_REFRESH_CERTS] = check_args,
+	[PROTO_DEBUGTIME] = check_args,
+	[PROTO_RGET] = check_range,
+	[PROTO_PGET] = check_prefix,
+	[PROTO_PDELETE] = check_prefix,
+	[PROTO_DB_CHECKPOINT] = check_args,
+	[PROTO_DB_ARCHIVE] = check_args,
+	[PROTO_DB_COMPACT] = check_args,
+};
 
 static void check_command(struct line line, const struct proto_request *request)
 {
@@ -459,9 +456,8 @@ static void check_command(struct line line, const struct proto_request *request)
 	assert(proto_slice_is(word, proto_verb_name(form->verb)));
 	if (form->quiet && form->dialect == PROTO_CLASSIC)
 		check_quiet(line, request);
-	if (form->verb == PROTO_GET || form->verb == PROTO_GAT)
-		assert(!form->quiet);
-	check_arguments(line, request);
+	assert(form->verb < PROTO_VERB_COUNT && checks[form->verb]);
+	checks[form->verb](line, request);
 }
 
 static void check_refusal(const struct proto_parsed *parsed)
