@@ -7,7 +7,7 @@
 #   make check-long   every suite with its long cases
 #   make check-reference   put memcached itself through our e2e tests
 #   make lint         the house rules; `make format` repairs the layout
-#   make fuzz T=classic [SECONDS=60]
+#   make fuzz T=text [SECONDS=60]
 #   make bench        the load generator, then the side-by-side runs
 #   make install [DESTDIR=] [prefix=/usr/local]; make uninstall; make clean
 #
@@ -62,7 +62,7 @@ sanitizer := $(san_$(SAN))
 # Expanded at the first use and then kept, so that `make run` can install
 # pkg-config and the libraries before anybody asks for them.
 lazy = $(eval $(1) := $$(shell $(2)))$($(1))
-packages := libevent
+packages := libevent libsasl2 libcrypt
 package_cflags = $(call lazy,package_cflags,pkg-config --cflags $(packages))
 package_libs = $(call lazy,package_libs,pkg-config --libs $(packages))
 check_libs = $(call lazy,check_libs,pkg-config --libs check)

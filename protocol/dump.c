@@ -15,12 +15,13 @@ static bool is_plain(unsigned char byte)
 	       byte == '_' || byte == '~';
 }
 
-static char *put_percent(char *at, struct proto_slice key)
+size_t proto_percent_encode(struct proto_slice bytes, char *to)
 {
 	static const char digits[] = "0123456789ABCDEF";
+	char *at = to;
 
-	for (size_t i = 0; i < key.len; i++) {
-		unsigned char byte = (unsigned char)key.data[i];
+	for (size_t i = 0; i < bytes.len; i++) {
+		unsigned char byte = (unsigned char)bytes.data[i];
 
 		if (is_plain(byte)) {
 			*at++ = (char)byte;
@@ -30,7 +31,7 @@ static char *put_percent(char *at, struct proto_slice key)
 		*at++ = digits[byte >> 4];
 		*at++ = digits[byte & 15];
 	}
-	return at;
+	return (size_t)(at - to);
 }
 
 #define PUT(text) put_bytes(at, (text), sizeof(text) - 1)
@@ -40,7 +41,7 @@ size_t proto_metadump_line(char *buf, const struct proto_dump_item *item)
 	char *at = buf;
 
 	at = PUT("key=");
-	at = put_percent(at, item->key);
+	at += proto_percent_encode(item->key, at);
 	at = PUT(" exp=");
 	at = put_signed(at, item->expiry == 0 ? -1 : item->expiry);
 	at = PUT(" la=");

@@ -117,6 +117,9 @@ bool proto_parse_i64(struct proto_slice text, int64_t *ret);
 /* True if the slice spells exactly this word. */
 bool proto_slice_is(struct proto_slice text, const char *word);
 
+/* Percent code: at most 3 bytes for each. Returns their number. */
+size_t proto_percent_encode(struct proto_slice bytes, char *to);
+
 /* Base64 with padding. Encodes to 4 bytes for every 3 begun; their number. */
 size_t proto_base64_encode(struct proto_slice bytes, char *to);
 

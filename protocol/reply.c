@@ -113,6 +113,7 @@ static struct proto_slice done_line(enum proto_verb verb)
 	case PROTO_APPEND:
 	case PROTO_PREPEND:
 	case PROTO_CAS:
+	case PROTO_SASL_START: /* as the set that a login in text looks like */
 		return stored_line;
 	case PROTO_DELETE:
 		return deleted_line;
@@ -149,7 +150,6 @@ static struct proto_slice done_line(enum proto_verb verb)
 	case PROTO_DB_ARCHIVE:
 	case PROTO_DB_COMPACT:
 	case PROTO_SASL_LIST:
-	case PROTO_SASL_START:
 	case PROTO_SASL_STEP:
 	case PROTO_VERB_COUNT:
 		break;

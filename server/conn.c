@@ -11,11 +11,9 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "server/conn_io.h"
 #include "server/exec.h"
 #include "server/shared.h"
 
@@ -25,8 +23,6 @@
 #define CONN_OPS_MAX	 1024
 #define CONN_GATS_MAX	 16
 #define WORKER_BYTES_MAX (64 * 1024 * 1024)
-/* What is dropped in one go while lingering. */
-#define LINGER_BYTES 16384
 
 void conn_set_step(struct conn *conn, enum conn_step step)
 {
@@ -53,7 +49,7 @@ void conn_set_step(struct conn *conn, enum conn_step step)
 
 /* --- events and lists --------------------------------------------------- */
 
-static void conn_want_input(struct conn *conn, bool want)
+void conn_want_input(struct conn *conn, bool want)
 {
 	if (conn->reading == want)
 		return;
@@ -88,7 +84,7 @@ void conn_mark_dirty(struct conn *conn)
 	conn->in_dirty = true;
 }
 
-static void conn_leave_lists(struct conn *conn)
+void conn_leave_lists(struct conn *conn)
 {
 	struct worker *worker = conn->worker;
 
@@ -114,9 +110,14 @@ bool conn_can_go_on(struct conn *conn, unsigned needs)
 		return false;
 	if ((needs & CONN_NEEDS_DONE) && conn->in_flight > 0)
 		return false;
+	if ((needs & CONN_NEEDS_LINES) &&
+	    !watcher_has_lines(&conn->worker->server->watch, conn->watcher))
+		return false;
 	if ((needs & CONN_NEEDS_ROOM) &&
 	    (conn->in_flight >= CONN_OPS_MAX ||
 	     conn->worker->op_bytes > WORKER_BYTES_MAX))
+		return false;
+	if ((needs & CONN_NEEDS_LOGIN) && !login_can_go_on(conn))
 		return false;
 	if (!(needs & CONN_NEEDS_APPLIED) || conn->last_op == NULL)
 		return true;
@@ -182,6 +183,10 @@ static enum proto_event conn_parse(struct conn *conn)
 		return proto_binary_parse(input_data(in), input_bytes(in),
 					  in->scanned, &server->limits,
 					  &conn->parsed);
+	if (login_is_due(conn))
+		return proto_login_parse(input_data(in), input_bytes(in),
+					 in->scanned, &server->limits,
+					 &conn->parsed);
 	return proto_text_parse(input_data(in), input_bytes(in), in->scanned,
 				&server->limits, &conn->parsed);
 }
@@ -329,150 +334,6 @@ void conn_run(struct conn *conn)
 	conn_mark_dirty(conn);
 }
 
-/* --- reading and sending ------------------------------------------------ */
-
-/* Reads once: a block of a value straight to where it belongs. */
-static ssize_t conn_read(struct conn *conn)
-{
-	struct iovec iov[2];
-	size_t room, direct = 0;
-	int count = 0;
-	ssize_t got;
-
-	room = input_reserve(&conn->in, &conn->worker->pool,
-			     conn->worker->server->limits.get_line_max_bytes +
-				     POOL_BLOCK_BYTES);
-	if (room == 0) {
-		errno = ENOBUFS;
-		return -1;
-	}
-	if (conn->step == CONN_VALUE && input_bytes(&conn->in) == 0) {
-		direct = conn->block.bytes - conn->block.got;
-		iov[count].iov_base = conn->block.to + conn->block.got;
-		iov[count++].iov_len = direct;
-	}
-	iov[count].iov_base = conn->in.memory + conn->in.end;
-	iov[count++].iov_len = room;
-	got = readv(conn->fd, iov, count);
-	if (got <= 0)
-		return got;
-	if ((size_t)got < direct)
-		direct = (size_t)got;
-	conn->block.got += (uint32_t)direct;
-	conn->in.end += (size_t)got - direct;
-	return got;
-}
-
-static void conn_drop_input(struct conn *conn)
-{
-	char dropped[LINGER_BYTES];
-	ssize_t got = read(conn->fd, dropped, sizeof(dropped));
-
-	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-		conn_close(conn);
-}
-
-static void on_readable(evutil_socket_t fd, short what, void *arg)
-{
-	struct conn *conn = arg;
-	ssize_t got;
-
-	(void)fd;
-	(void)what;
-	assert(conn->magic == CONN_MAGIC);
-	if (conn->step == CONN_LINGERING) {
-		conn_drop_input(conn);
-		return;
-	}
-	if (conn->in_runnable || conn->in_parked) {
-		/* Busy with what it has: look again when it asks for more. */
-		conn_want_input(conn, false);
-		return;
-	}
-	got = conn_read(conn);
-	if (got < 0) {
-		if (errno != EAGAIN && errno != EINTR)
-			conn_close(conn);
-		return;
-	}
-	if (got == 0) {
-		conn->eof = true;
-		conn_want_input(conn, false);
-	}
-	COUNT_N(conn->worker, bytes_read, (uint64_t)got);
-	conn_run(conn);
-}
-
-static void on_writable(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	conn_mark_dirty(arg);
-}
-
-/*
- * All answers have left a closing connection. Closing a socket with unread
- * input resets it, and the peer may lose answers it has not read yet.
- */
-static void conn_end(struct conn *conn)
-{
-	int unread = 0;
-
-	(void)ioctl(conn->fd, FIONREAD, &unread);
-	if (conn->eof || conn->worker->draining ||
-	    (unread == 0 && !conn->linger)) {
-		conn_close(conn);
-		return;
-	}
-	(void)shutdown(conn->fd, SHUT_WR);
-	conn_leave_lists(conn);
-	conn_set_step(conn, CONN_LINGERING);
-	conn->progress = conn->worker->tick;
-	conn_want_input(conn, true);
-}
-
-static void conn_wait_writable(struct conn *conn)
-{
-	if (!conn->blocked)
-		conn->progress = conn->worker->tick;
-	conn->blocked = true;
-	if (event_add(conn->write_event, NULL) != 0)
-		conn_close(conn);
-}
-
-void conn_send(struct conn *conn)
-{
-	struct worker *worker = conn->worker;
-	enum output_state state;
-	size_t sent;
-
-	state = output_send(&conn->out, conn->fd, worker->client, &sent);
-	COUNT_N(worker, bytes_written, sent);
-	if (sent > 0)
-		conn->progress = worker->tick;
-	if (state != OUTPUT_BLOCKED)
-		conn->blocked = false;
-	switch (state) {
-	case OUTPUT_EMPTY:
-		if (conn->step == CONN_CLOSING)
-			conn_end(conn);
-		break;
-	case OUTPUT_PENDING:
-		break;
-	case OUTPUT_HIDDEN:
-		if (!conn->in_hidden)
-			TAILQ_INSERT_TAIL(&worker->hidden, conn, hidden_link);
-		conn->in_hidden = true;
-		break;
-	case OUTPUT_BLOCKED:
-		conn_wait_writable(conn);
-		break;
-	case OUTPUT_BROKEN:
-		conn_close(conn);
-		break;
-	}
-}
-
 /* --- life --------------------------------------------------------------- */
 
 static void conn_free(struct conn *conn)
@@ -500,9 +361,9 @@ void conn_new(struct worker *worker, int fd, int listen_fd)
 	atomic_init(&conn->last_command, worker->now_seconds);
 	output_init(&conn->out, &worker->pool);
 	conn->read_event = event_new(worker->base, fd, EV_READ | EV_PERSIST,
-				     on_readable, conn);
+				     conn_on_readable, conn);
 	conn->write_event =
-		event_new(worker->base, fd, EV_WRITE, on_writable, conn);
+		event_new(worker->base, fd, EV_WRITE, conn_on_writable, conn);
 	if (conn->read_event == NULL || conn->write_event == NULL ||
 	    event_add(conn->read_event, NULL) != 0)
 		goto out_free;
@@ -514,6 +375,7 @@ void conn_new(struct worker *worker, int fd, int listen_fd)
 	TAILQ_INSERT_TAIL(&worker->conns, conn, link);
 	COUNT(worker, total_connections);
 	log_write(&worker->server->log, LOG_LEVEL_DEBUG, "%s came", conn->addr);
+	exec_watch_conn(conn, "conn_new", NULL);
 	return;
 
 out_free:
@@ -530,6 +392,7 @@ void conn_shut(struct conn *conn)
 		return;
 	store_op_free(conn->op);
 	conn->op = NULL;
+	login_leave(conn);
 	conn_set_step(conn, CONN_CLOSING);
 	conn_want_input(conn, false);
 	conn_mark_dirty(conn);
@@ -541,6 +404,11 @@ void conn_close(struct conn *conn)
 
 	if (conn->step == CONN_CLOSED)
 		return;
+	exec_watch_conn(conn, "conn_close",
+			conn->eof || conn->step >= CONN_CLOSING ? "normal"
+								: "error");
+	watcher_free(&worker->server->watch, conn->watcher);
+	conn->watcher = NULL;
 	conn_shut(conn);
 	conn_set_step(conn, CONN_CLOSED);
 	log_write(&worker->server->log, LOG_LEVEL_DEBUG, "%s went", conn->addr);

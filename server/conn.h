@@ -24,6 +24,7 @@
 
 #include "protocol/protocol.h"
 #include "server/input.h"
+#include "server/login.h"
 #include "server/output.h"
 #include "server/registry.h"
 #include "server/worker.h"
@@ -54,7 +55,9 @@ enum conn_needs {
 	CONN_NEEDS_APPLIED = 1, /* own earlier writes visible to reads */
 	CONN_NEEDS_ROOM = 2,	/* room for one more write in flight */
 	CONN_NEEDS_FOUND = 4,	/* room for a value that a write finds */
-	CONN_NEEDS_DONE = 8	/* own earlier writes answered and counted */
+	CONN_NEEDS_DONE = 8,	/* own earlier writes answered and counted */
+	CONN_NEEDS_LOGIN = 16,	/* the login under way to get on */
+	CONN_NEEDS_LINES = 32	/* something to show a watcher */
 };
 
 /* Produces more of a long answer. Returns AGAIN when done, or YIELD, PARK. */
@@ -91,9 +94,12 @@ struct conn {
 	uint64_t swallow;	    /* SWALLOW: bytes still to skip */
 	conn_stream_fn stream;
 	struct store_cursor cursor; /* STREAM: of a walk */
+	struct watcher *watcher;    /* STREAM: of the log; NULL: none */
 	uint64_t stream_left;	    /* STREAM: items still to show */
 	size_t stream_bytes;	    /* STREAM: bytes shown */
 	bool stream_no_memory;	    /* STREAM: a line is missing */
+
+	struct login login; /* who the client is */
 
 	unsigned gats;		       /* keys of a gat in flight */
 	unsigned gat_list, gat_failed; /* number of the gat: last, last bad */

@@ -43,7 +43,9 @@
 	X(bytes_written)          \
 	X(conn_yields)            \
 	X(idle_kicks)             \
-	X(malloc_fails)
+	X(malloc_fails)           \
+	X(auth_cmds)              \
+	X(auth_errors)
 
 enum counter {
 #define X(name) COUNTER_##name,

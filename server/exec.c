@@ -38,9 +38,13 @@ static const struct exec_entry table[PROTO_VERB_COUNT] = {
 	[PROTO_CACHE_MEMLIMIT] = {exec_memlimit, 0},
 	[PROTO_SHUTDOWN] = {exec_shutdown, 0},
 	[PROTO_QUIT] = {exec_quit, 0},
+	[PROTO_SASL_LIST] = {exec_login_list, 0},
+	[PROTO_SASL_START] = {exec_login, 0},
+	[PROTO_SASL_STEP] = {exec_login, 0},
 	[PROTO_SLABS] = {exec_slabs, 0},
 	[PROTO_LRU] = {exec_lru, 0},
 	[PROTO_LRU_CRAWLER] = {exec_crawler, CONN_NEEDS_APPLIED},
+	[PROTO_WATCH] = {exec_watch, CONN_NEEDS_DONE},
 	[PROTO_DEBUGTIME] = {exec_debugtime, CONN_NEEDS_DONE},
 };
 
@@ -59,10 +63,32 @@ static void exec_trace(const struct conn *conn, const struct proto_request *req)
 		  log_escape(key, sizeof(key), req->key.data, req->key.len));
 }
 
+/* Turns down what this client may not do; see login.h. */
+static enum conn_next exec_forbid(struct conn *conn,
+				  const struct proto_request *req,
+				  enum proto_code code)
+{
+	enum conn_next next;
+
+	if (code == PROTO_ERR_LOGIN_FAILED) {
+		next = exec_answer(conn, &req->form, code);
+		conn->linger = true;
+		conn_shut(conn);
+		return next;
+	}
+	if (req->has_value)
+		return exec_skip_block(conn, code);
+	return exec_answer(conn, &req->form, code);
+}
+
 enum conn_next exec_start(struct conn *conn, const struct proto_request *req)
 {
+	enum proto_code code = login_allows(conn, req);
+
 	if (log_wants(&conn->worker->server->log, LOG_LEVEL_TRACE))
 		exec_trace(conn, req);
+	if (code != PROTO_DONE)
+		return exec_forbid(conn, req, code);
 	if (table[req->form.verb].start == NULL)
 		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
 	return table[req->form.verb].start(conn, req);

@@ -3,7 +3,7 @@
  *
  * exec_start() looks the verb up in the table in exec.c; each verb family has
  * a file: exec_get.c, exec_gat.c, exec_write.c, exec_meta.c (reads) and
- * exec_meta_write.c, exec_admin.c, exec_stats.c.
+ * exec_meta_write.c, exec_admin.c, exec_stats.c, exec_login.c.
  * What becomes of a write until it is answered is in pending.c. A command
  * answers through the helpers below: it does not know in which dialect.
  *
@@ -83,12 +83,26 @@ enum conn_next exec_memlimit(struct conn *conn,
 enum conn_next exec_shutdown(struct conn *conn,
 			     const struct proto_request *req);
 enum conn_next exec_quit(struct conn *conn, const struct proto_request *req);
+enum conn_next exec_login(struct conn *conn, const struct proto_request *req);
+enum conn_next exec_login_list(struct conn *conn,
+			       const struct proto_request *req);
 
 enum conn_next exec_slabs(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_lru(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_crawler(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_debugtime(struct conn *conn,
 			      const struct proto_request *req);
+
+enum conn_next exec_watch(struct conn *conn, const struct proto_request *req);
+
+/*
+ * Lines for those who watch: a get (before that, one line for what a store
+ * found), a change, a connection. item may be NULL; reason too.
+ */
+void exec_watch_get(struct conn *conn, struct proto_slice key, bool found,
+		    size_t value_bytes);
+void exec_watch_write(const struct store_op *op, enum proto_verb verb);
+void exec_watch_conn(struct conn *conn, const char *what, const char *reason);
 
 /* Groups and subcommands that are walks: stats cachedump, lru_crawler. */
 enum conn_next exec_cachedump(struct conn *conn,

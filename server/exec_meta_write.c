@@ -169,7 +169,7 @@ static void fill_number(struct store_op *op, enum proto_code code)
 				     : 0;
 		result.value_bytes = number.len - 2;
 		result.with_value = proto_has(&copy->req, 'v');
-		if (op->touch)
+		if (op->touch && !op->made)
 			result.ttl = meta_ttl(pending->conn, op->expiry);
 	}
 	bytes = proto_meta_answer(copy->answer, &copy->req, key_of(op),

@@ -58,6 +58,7 @@ struct options {
 	bool flush_enabled;    /* flush_all */
 	bool dump_enabled;     /* stats cachedump, stats detail */
 	bool shutdown_enabled; /* shutdown */
+	bool watch_enabled;    /* watch */
 	bool debug_enabled;    /* debugtime */
 	bool cas_enabled;      /* false: gets shows 0 */
 	bool detail_enabled;   /* stats detail is on from the start */

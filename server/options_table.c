@@ -157,6 +157,10 @@ const struct option_row option_rows[] = {
 	  .implied = "no", .preset = "yes", FIELD(dump_enabled),
 	  .setting = "dump_enabled",
 	  .help = "refuse commands that list keys" },
+	{ OPTION_SWITCH, OPTION_CLIENTS, 'W', .name = "disable-watch",
+	  .implied = "no", .preset = "yes", FIELD(watch_enabled),
+	  .setting = "watch_enabled",
+	  .help = "refuse the watch command" },
 	{ OPTION_SWITCH, OPTION_CLIENTS, .name = "enable-shutdown",
 	  .implied = "yes", .preset = "no", FIELD(shutdown_enabled),
 	  .setting = "shutdown_command",
@@ -277,7 +281,6 @@ const struct option_row option_rows[] = {
 
 	/* --- memcached's, always so here ------------------------------- */
 	{ OPTION_SILENT, .name = "disable-evictions" },
-	{ OPTION_SILENT, .letter = 'W', .name = "disable-watch" },
 	{ OPTION_SILENT, .o_name = "relaxed_privileges" },
 	{ OPTION_SILENT, .o_name = "no_drop_privileges" },
 

@@ -170,6 +170,9 @@ void exec_finish(struct store_op *op)
 	enum proto_code code = exec_code(conn->worker, op->status);
 
 	count_kind(conn->worker, op);
+	if (watch_wants(&conn->worker->server->watch,
+			WATCH_FETCHERS | WATCH_MUTATIONS | WATCH_DELETIONS))
+		exec_watch_write(op, pending->form.verb);
 	conn->worker->op_bytes -= op->value_bytes;
 	if (pending->no_answer) {
 		conn_op_done(conn, op);

@@ -21,6 +21,7 @@
 
 #include "server/daemon.h"
 #include "server/listener.h"
+#include "server/login.h"
 #include "server/shared.h"
 #include "server/startup.h"
 #include "server/worker.h"
@@ -40,6 +41,7 @@ struct site {
 	struct event *signals[4];
 	bool pidfile_written;
 	bool fatal;
+	bool hanging; /* the login thread does not end */
 };
 
 void server_request(struct server *server, enum server_request request)
@@ -89,10 +91,13 @@ static void on_reload_signal(evutil_socket_t number, short what, void *arg)
 		log_write(log, LOG_LEVEL_ERROR,
 			  "SIGHUP: cannot open %s, going on as before: %s",
 			  path, strerror(-err));
-	else
-		log_write(log, LOG_LEVEL_INFO, "SIGHUP: %s",
-			  path != NULL ? "log file opened again"
-				       : "there is nothing to reload");
+	else if (path != NULL)
+		log_write(log, LOG_LEVEL_INFO, "SIGHUP: log file opened again");
+	if (site->server.options->auth_file != NULL)
+		login_reload(&site->server);
+	else if (path == NULL)
+		log_write(log, LOG_LEVEL_INFO,
+			  "SIGHUP: there is nothing to reload");
 }
 
 static int set_up_loop(struct site *site)
@@ -185,9 +190,14 @@ static bool wait_for_workers(struct server *server)
 	return true;
 }
 
-/* Returns false if they cannot finish: they are left to the process's end. */
-static bool stop_workers(struct server *server)
+/*
+ * Returns false if they cannot finish: they are left to the process's end. The
+ * login thread ends in between: it gives them back what it has.
+ */
+static bool stop_workers(struct site *site)
 {
+	struct server *server = &site->server;
+
 	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_stop(server->workers[i]);
 	if (!wait_for_workers(server)) {
@@ -195,6 +205,7 @@ static bool stop_workers(struct server *server)
 			(void)pthread_detach(server->workers[i]->thread);
 		return false;
 	}
+	site->hanging = !login_stop(server);
 	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_join(server->workers[i]);
 	for (unsigned i = 0; i < server->worker_count; i++)
@@ -307,7 +318,7 @@ static int serve(struct site *site, struct daemon *daemon)
 		return EX_IOERR;
 	(void)daemon_notify("STOPPING=1");
 	listeners_free(site->listeners);
-	if (stop_workers(&site->server))
+	if (stop_workers(site))
 		return status;
 	site->fatal = true;
 	return EX_IOERR;
@@ -326,9 +337,12 @@ static int run_site(struct site *site, struct daemon *daemon)
 	}
 	status = startup_change_user(server);
 	if (status == EX_OK)
+		status = login_open(server);
+	if (status == EX_OK)
 		status = startup_open_store(server);
 	if (status != EX_OK) {
 		listeners_free(site->listeners);
+		site->hanging = !login_stop(server);
 		return status;
 	}
 	status = serve(site, daemon);
@@ -368,6 +382,7 @@ static int site_init(struct site *site, const struct options *options)
 	prefixes_init(&server->prefixes, options->prefix_delimiter,
 		      options->detail_enabled);
 	totals_init(&server->totals);
+	watch_init(&server->watch);
 	return 0;
 }
 
@@ -376,8 +391,10 @@ static void site_done(struct site *site)
 	struct server *server = &site->server;
 
 	take_down_loop(site);
+	login_close(server);
 	if (site->pidfile_written)
 		(void)daemon_remove_pidfile(server->options->pidfile);
+	watch_done(&server->watch);
 	totals_done(&server->totals);
 	prefixes_done(&server->prefixes);
 	registry_done(&server->registry);
@@ -398,8 +415,8 @@ int server_run(const struct options *options, struct daemon *daemon,
 		return EX_OSERR;
 	}
 	status = run_site(site, daemon);
-	*ret_abandoned = site->fatal;
-	if (site->fatal) {
+	*ret_abandoned = site->fatal || site->hanging;
+	if (*ret_abandoned) {
 		if (site->pidfile_written)
 			(void)daemon_remove_pidfile(options->pidfile);
 		return status;

@@ -19,8 +19,10 @@
 #include "server/prefix.h"
 #include "server/registry.h"
 #include "server/totals.h"
+#include "server/watch.h"
 #include "storage/storage.h"
 
+struct login_thread;
 struct worker;
 
 /* What main is asked to do, through server_request(). */
@@ -40,9 +42,12 @@ struct server {
 	struct registry registry;    /* the connections, for `stats conns` */
 	struct prefixes prefixes;    /* `stats detail` */
 	struct totals totals;	     /* `stats reset` */
+	struct watch_hub watch;	     /* the log that clients watch */
 	struct access_table *access; /* meta h and l */
 	int64_t started_us;	     /* monotonic */
 	struct log_pace flush_pace;
+	struct login_thread *login; /* NULL: nobody has to log in */
+	struct log_pace login_pace;
 
 	int request_fd; /* wakes main */
 	atomic_uint requests;

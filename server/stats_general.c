@@ -132,6 +132,26 @@ static uint64_t get_reclaimed(const struct snapshot *s)
 	return s->store.expired + s->store.flushed;
 }
 
+static uint64_t get_lines_written(const struct snapshot *s)
+{
+	return atomic_load(&s->server->watch.written);
+}
+
+static uint64_t get_lines_skipped(const struct snapshot *s)
+{
+	return atomic_load(&s->server->watch.skipped);
+}
+
+static uint64_t get_lines_sent(const struct snapshot *s)
+{
+	return atomic_load(&s->server->watch.sent);
+}
+
+static uint64_t get_watchers(const struct snapshot *s)
+{
+	return atomic_load(&s->server->watch.count);
+}
+
 #define IS(which, value)                               \
 	{                                              \
 #which, CONSTANT, value, 0, NULL, NULL \
@@ -193,8 +213,8 @@ static const struct general table[] = {
 	COUNTED(touch_misses),
 	COUNTED(store_too_large),
 	COUNTED(store_no_memory),
-	IS(auth_cmds, 0),
-	IS(auth_errors, 0),
+	COUNTED(auth_cmds),
+	COUNTED(auth_errors),
 	COUNTED(bytes_read),
 	COUNTED(bytes_written),
 	NUMBERED(limit_maxbytes, get_memory_limit),
@@ -217,10 +237,10 @@ static const struct general table[] = {
 	IS(slabs_moved, 0),
 	COUNTED(malloc_fails),
 	IS(log_worker_dropped, 0),
-	IS(log_worker_written, 0),
-	IS(log_watcher_skipped, 0),
-	IS(log_watcher_sent, 0),
-	IS(log_watchers, 0),
+	NUMBERED(log_worker_written, get_lines_written),
+	NUMBERED(log_watcher_skipped, get_lines_skipped),
+	NUMBERED(log_watcher_sent, get_lines_sent),
+	NUMBERED(log_watchers, get_watchers),
 	IS(unexpected_napi_ids, 0),
 	IS(round_robin_fallback, 0),
 	NUMBERED(bytes, get_bytes),

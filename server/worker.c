@@ -16,6 +16,7 @@
 
 #include "server/conn.h"
 #include "server/exec.h"
+#include "server/login_thread.h"
 #include "server/shared.h"
 
 /* A yielding connection sends only when it has this much: fewer calls. */
@@ -36,7 +37,7 @@ void worker_add_op(struct worker *worker, struct store_op *op)
 
 /* --- the inbox ---------------------------------------------------------- */
 
-static void worker_wake(void *arg)
+void worker_wake(void *arg)
 {
 	struct worker *worker = arg;
 	uint64_t one = 1;
@@ -76,6 +77,29 @@ static void worker_take_arrivals(struct worker *worker)
 	}
 }
 
+void worker_post_login(struct worker *worker, struct login_attempt *attempt)
+{
+	(void)pthread_mutex_lock(&worker->inbox_lock);
+	STAILQ_INSERT_TAIL(&worker->checked, attempt, link);
+	(void)pthread_mutex_unlock(&worker->inbox_lock);
+	worker_wake(worker);
+}
+
+static void worker_take_checked(struct worker *worker)
+{
+	struct checked_list list = STAILQ_HEAD_INITIALIZER(list);
+
+	(void)pthread_mutex_lock(&worker->inbox_lock);
+	STAILQ_CONCAT(&list, &worker->checked);
+	(void)pthread_mutex_unlock(&worker->inbox_lock);
+	while (!STAILQ_EMPTY(&list)) {
+		struct login_attempt *attempt = STAILQ_FIRST(&list);
+
+		STAILQ_REMOVE_HEAD(&list, link);
+		login_checked(worker, attempt);
+	}
+}
+
 /* Lets connections end when their answers have left, also late comers. */
 static void worker_drain(struct worker *worker)
 {
@@ -92,7 +116,7 @@ static void worker_drain(struct worker *worker)
 	}
 }
 
-/* Something came in: connections, answers of the store, the order to stop. */
+/* Something came in: connections, answers of others, the order to stop. */
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *worker = arg;
@@ -103,6 +127,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	(void)!read(fd, &count, sizeof(count));
 	worker_take_arrivals(worker);
+	worker_take_checked(worker);
 	while ((op = store_reap(worker->client)) != NULL)
 		exec_finish(op);
 	while ((conn = TAILQ_FIRST(&worker->hidden)) != NULL) {
@@ -317,6 +342,7 @@ int worker_start(struct server *server, struct worker **ret_worker)
 	worker_look_at_clocks(worker);
 	(void)pthread_mutex_init(&worker->inbox_lock, NULL);
 	STAILQ_INIT(&worker->inbox);
+	STAILQ_INIT(&worker->checked);
 	TAILQ_INIT(&worker->conns);
 	TAILQ_INIT(&worker->runnable);
 	TAILQ_INIT(&worker->parked);
@@ -351,4 +377,5 @@ void worker_join(struct worker *worker)
 	worker_take_arrivals(worker);
 	while (!TAILQ_EMPTY(&worker->conns))
 		conn_close(TAILQ_FIRST(&worker->conns));
+	worker_take_checked(worker);
 }

@@ -27,6 +27,7 @@
 struct conn;
 struct event;
 struct event_base;
+struct login_attempt;
 struct server;
 
 TAILQ_HEAD(conn_list, conn);
@@ -38,6 +39,7 @@ struct arrival {
 	int listen_fd; /* the listener it came through */
 };
 STAILQ_HEAD(arrival_list, arrival);
+STAILQ_HEAD(checked_list, login_attempt);
 
 struct worker {
 	struct server *server; /* shared, outlives the worker */
@@ -47,10 +49,11 @@ struct worker {
 	struct event *wake_event;
 	struct event *tick_event; /* once a second: idle and stuck peers */
 
-	pthread_mutex_t inbox_lock; /* protects inbox */
+	pthread_mutex_t inbox_lock; /* protects the two lists */
 	struct arrival_list inbox;
-	atomic_bool stopping; /* set by main */
-	atomic_bool finished; /* set by the worker: the thread ends */
+	struct checked_list checked; /* logins, back from their check */
+	atomic_bool stopping;	     /* set by main */
+	atomic_bool finished;	     /* set by the worker: the thread ends */
 
 	struct store_reader *reader;
 	struct store_client *client;
@@ -66,6 +69,7 @@ struct worker {
 	struct store_op *ops; /* writes of this turn, in order */
 	struct store_op **ops_tail;
 	uint64_t op_bytes;   /* of values in flight */
+	unsigned logins;     /* that are to come back as checked */
 	int64_t now_seconds; /* since 1970, of this turn */
 	int64_t tick;	     /* monotonic seconds, of this turn */
 	bool draining;
@@ -99,6 +103,12 @@ void worker_free(struct worker *worker);
  * Thread: any. Blocks: on inbox_lock, briefly.
  */
 bool worker_post(struct worker *worker, int fd, int listen_fd);
+
+/* Gives a checked login back. Thread: any. Blocks: as worker_post(). */
+void worker_post_login(struct worker *worker, struct login_attempt *attempt);
+
+/* Makes the worker look at its lists again. Thread: any. Never blocks. */
+void worker_wake(void *worker);
 
 /* Adds a filled op to the list of this turn. */
 void worker_add_op(struct worker *worker, struct store_op *op);

@@ -223,6 +223,7 @@ int apply_op(struct apply *apply, struct store_op *op)
 		return error;
 	if (!old.live)
 		return change_missing(apply, op, &old);
+	op->was_live = old.live;
 	if (op->compare && !compare_passes(op, &old))
 		return answer(op, STORE_EXISTS);
 	return change_live(apply, op, &old);

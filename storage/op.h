@@ -116,6 +116,7 @@ struct store_op {
 	/* the answer */
 	enum store_status status;
 	uint64_t number; /* incr, decr; append, prepend: bytes there are now */
+	bool was_live;	 /* the item was there before */
 	bool made;	 /* there was none, and `create` made one */
 	/*
 	 * STORE_GET_AND_TOUCH, STORE_LEASE: what it found; the value is freed

@@ -127,8 +127,10 @@ BAD_OPTIONS = {
     "checkpoint": ["-C", "x"],
     "data file with folder": ["-f", "a/b"],
     "tls": ["-Z"],
-    "sasl": ["-S"],
-    "auth file": ["-Y", "passwords"],
+    "sasl and auth file": ["-S", "-Y", "passwords"],
+    "sasl in text": ["-S", "--protocol=ascii"],
+    "auth file in binary": ["-Y", "passwords", "--protocol=binary"],
+    "read-only user": ["--read-only-user=somebody"],
     "replication": ["-R", "127.0.0.1:31211"],
 }
 

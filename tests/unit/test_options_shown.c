@@ -16,7 +16,6 @@
 START_TEST(test_help_words)
 {
 	static const char *const absent[] = {
-		"sasl",
 		"enable-ssl",
 		"ext_path",
 		"proxy_config",

@@ -107,6 +107,7 @@ static const char *const done[PROTO_VERB_COUNT + 1] = {
 	[PROTO_DELETE] = "DELETED\r\n",	   [PROTO_TOUCH] = "TOUCHED\r\n",
 	[PROTO_FLUSH_ALL] = "OK\r\n",	   [PROTO_VERBOSITY] = "OK\r\n",
 	[PROTO_CACHE_MEMLIMIT] = "OK\r\n", [PROTO_NOOP] = "MN\r\n",
+	[PROTO_SASL_START] = "STORED\r\n",
 };
 
 static struct proto_slice answer(int verb, int code)

@@ -1,0 +1,159 @@
+/*
+ * conn_io.c - the bytes of a connection: reading, sending, and the end.
+ */
+#include "server/conn_io.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "server/shared.h"
+
+/* What is dropped in one go while lingering. */
+#define LINGER_BYTES 16384
+
+/* Reads once: a block of a value straight to where it belongs. */
+static ssize_t conn_read(struct conn *conn)
+{
+	struct iovec iov[2];
+	size_t room, direct = 0;
+	int count = 0;
+	ssize_t got;
+
+	room = input_reserve(&conn->in, &conn->worker->pool,
+			     conn->worker->server->limits.get_line_max_bytes +
+				     POOL_BLOCK_BYTES);
+	if (room == 0) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	if (conn->step == CONN_VALUE && input_bytes(&conn->in) == 0) {
+		direct = conn->block.bytes - conn->block.got;
+		iov[count].iov_base = conn->block.to + conn->block.got;
+		iov[count++].iov_len = direct;
+	}
+	iov[count].iov_base = conn->in.memory + conn->in.end;
+	iov[count++].iov_len = room;
+	got = readv(conn->fd, iov, count);
+	if (got <= 0)
+		return got;
+	if ((size_t)got < direct)
+		direct = (size_t)got;
+	conn->block.got += (uint32_t)direct;
+	conn->in.end += (size_t)got - direct;
+	return got;
+}
+
+static void conn_drop_input(struct conn *conn)
+{
+	char dropped[LINGER_BYTES];
+	ssize_t got = read(conn->fd, dropped, sizeof(dropped));
+
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+		conn_close(conn);
+}
+
+void conn_on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *conn = arg;
+	ssize_t got;
+
+	(void)fd;
+	(void)what;
+	assert(conn->magic == CONN_MAGIC);
+	if (conn->step == CONN_LINGERING || conn->watcher != NULL) {
+		conn_drop_input(conn);
+		return;
+	}
+	if (conn->in_runnable || conn->in_parked) {
+		/* Busy with what it has: look again when it asks for more. */
+		conn_want_input(conn, false);
+		return;
+	}
+	got = conn_read(conn);
+	if (got < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			conn_close(conn);
+		return;
+	}
+	if (got == 0) {
+		conn->eof = true;
+		conn_want_input(conn, false);
+	}
+	COUNT_N(conn->worker, bytes_read, (uint64_t)got);
+	conn_run(conn);
+}
+
+void conn_on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	conn_mark_dirty(arg);
+}
+
+/*
+ * All answers have left a closing connection. Closing a socket with unread
+ * input resets it, and the peer may lose answers it has not read yet.
+ */
+static void conn_end(struct conn *conn)
+{
+	int unread = 0;
+
+	(void)ioctl(conn->fd, FIONREAD, &unread);
+	if (conn->eof || conn->worker->draining ||
+	    (unread == 0 && !conn->linger)) {
+		conn_close(conn);
+		return;
+	}
+	(void)shutdown(conn->fd, SHUT_WR);
+	conn_leave_lists(conn);
+	conn_set_step(conn, CONN_LINGERING);
+	conn->progress = conn->worker->tick;
+	conn_want_input(conn, true);
+}
+
+static void conn_wait_writable(struct conn *conn)
+{
+	if (!conn->blocked)
+		conn->progress = conn->worker->tick;
+	conn->blocked = true;
+	if (event_add(conn->write_event, NULL) != 0)
+		conn_close(conn);
+}
+
+void conn_send(struct conn *conn)
+{
+	struct worker *worker = conn->worker;
+	enum output_state state;
+	size_t sent;
+
+	state = output_send(&conn->out, conn->fd, worker->client, &sent);
+	COUNT_N(worker, bytes_written, sent);
+	if (sent > 0)
+		conn->progress = worker->tick;
+	if (state != OUTPUT_BLOCKED)
+		conn->blocked = false;
+	switch (state) {
+	case OUTPUT_EMPTY:
+		if (conn->step == CONN_CLOSING)
+			conn_end(conn);
+		break;
+	case OUTPUT_PENDING:
+		break;
+	case OUTPUT_HIDDEN:
+		if (!conn->in_hidden)
+			TAILQ_INSERT_TAIL(&worker->hidden, conn, hidden_link);
+		conn->in_hidden = true;
+		break;
+	case OUTPUT_BLOCKED:
+		conn_wait_writable(conn);
+		break;
+	case OUTPUT_BROKEN:
+		conn_close(conn);
+		break;
+	}
+}
