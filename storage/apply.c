@@ -99,6 +99,8 @@ static int store_value(struct apply *apply, struct store_op *op,
 	if (is_older(op, old)) {
 		record.expiry = old->peek.record.expiry;
 		record.stale = true;
+		record.won = old->peek.record.won;
+		record.won_start = old->peek.record.won_start;
 	}
 	return apply_store(apply, op, old, &record, op->value, op->value_bytes);
 }

@@ -97,7 +97,8 @@ struct store_op {
 	/*
 	 * What else an op may be told; each is heeded by the kinds named.
 	 * Set and replace with `compare`: an id lower than the item's is
-	 * accepted, too; the item keeps its expiry and is marked stale.
+	 * accepted, too; the item keeps its expiry and who has the right to
+	 * compute it anew, and is marked stale.
 	 */
 	bool accept_older;
 	bool key_base64; /* kept with an item that is stored or made */

@@ -83,9 +83,11 @@ static enum store_status model_store(struct model_item *item,
 {
 	bool older = op->compare && compared < item->cas;
 	int64_t expiry = older ? item->expiry : op->expiry;
+	bool won = item->won;
 
 	model_make(item, op, op->value, op->value_bytes, op->flags, expiry);
 	item->stale = older;
+	item->won = older && won;
 	return STORE_OK;
 }
 
