@@ -128,7 +128,8 @@ static void describe_meta(struct text *text,
 	text_add_signed(text, " recache=", meta->recache_seconds);
 	text_add_number(text, " assign=", meta->assign);
 	text_add_number(text, " initial=", request->initial);
-	text_add_signed(text, " create=", request->create_exptime);
+	if (request->create)
+		text_add_signed(text, " create=", request->create_exptime);
 	ck_assert_int_eq(request->create, proto_has(request, 'N'));
 	ck_assert_int_eq(request->has_exptime, proto_has(request, 'T'));
 }

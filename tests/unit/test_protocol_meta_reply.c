@@ -59,7 +59,8 @@ static const struct answer_case cases[] = {
 	/* a key that came in a packet must not end the line */
 	{"mg YQpi b k s\n", {HIT}, "HD kYQpi b s2\r\n"},
 	{"mg YSBi b k\n", {HIT}, "HD kYSBi b\r\n"},
-	{"mg fw== b k\n", {HIT}, "HD kfw== b\r\n"},
+	{"mg AGI= b k\n", {HIT}, "HD kAGI= b\r\n"},
+	{"mg YQ1i b k\n", {HIT}, "HD kYQ1i b\r\n"},
 	{"mg \xc3\xa9 k\n", {HIT}, "HD k\xc3\xa9\r\n"},
 	{"mg ! k\n", {HIT}, "HD k!\r\n"},
 	/* mg: marks, in an order of their own */
