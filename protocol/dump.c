@@ -57,21 +57,12 @@ size_t proto_metadump_line(char *buf, const struct proto_dump_item *item)
 	return (size_t)(at - buf);
 }
 
-/* True if a line of text can hold the key as it is. */
-static bool fits_a_line(struct proto_slice key)
-{
-	for (size_t i = 0; i < key.len; i++)
-		if ((unsigned char)key.data[i] <= ' ' || key.data[i] == 0x7f)
-			return false;
-	return true;
-}
-
 size_t proto_mgdump_line(char *buf, const struct proto_dump_item *item)
 {
 	char *at = buf;
 
 	at = PUT("mg ");
-	if (item->key_base64 || !fits_a_line(item->key)) {
+	if (item->key_base64 || key_breaks_line(item->key)) {
 		at += proto_base64_encode(item->key, at);
 		at = PUT(" b");
 	} else {

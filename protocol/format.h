@@ -72,6 +72,7 @@ struct proto_meta_result {
 	uint64_t idle_seconds;
 	bool key_base64; /* the item's; without one: that the request had b */
 	bool win, won, stale;
+	bool made; /* there was none: N has made it */
 };
 
 /*

@@ -42,6 +42,18 @@ static enum proto_code set_opaque(struct proto_meta *meta,
 	return argument.len < OPAQUE_MAX ? PROTO_DONE : PROTO_ERR_META_OPAQUE;
 }
 
+/* T behind N also decides for an item that is made; before N it does not. */
+static enum proto_code set_ttl(struct proto_request *request,
+			       struct proto_slice argument)
+{
+	request->has_exptime = true;
+	if (!proto_parse_i64(argument, &request->exptime))
+		return PROTO_ERR_META_NUMBER;
+	if (request->create)
+		request->create_exptime = request->exptime;
+	return PROTO_DONE;
+}
+
 /* Sets what a flag stands for. Returns what is wrong with its argument. */
 static enum proto_code set_flag(struct proto_request *request, char letter,
 				struct proto_slice argument)
@@ -53,8 +65,7 @@ static enum proto_code set_flag(struct proto_request *request, char letter,
 	case 'O':
 		return set_opaque(&request->meta, argument);
 	case 'T':
-		request->has_exptime = true;
-		return checked(proto_parse_i64(argument, &request->exptime));
+		return set_ttl(request, argument);
 	case 'C':
 		request->compare = true;
 		return checked(proto_parse_u64(argument, &request->cas));
@@ -166,7 +177,9 @@ static enum proto_code parse_flags(struct line *line, size_t tokens_before)
 	    !is_base64_key(request))
 		code = PROTO_ERR_META_KEY;
 	if (code != PROTO_DONE)
-		return arith ? PROTO_ERR_META_ARITH_FLAG : code;
+		return arith && code != PROTO_ERR_META_MANY
+			       ? PROTO_ERR_META_ARITH_FLAG
+			       : code;
 	if (settle_mode(request))
 		return PROTO_DONE;
 	return arith ? PROTO_ERR_META_ARITH_MODE : PROTO_ERR_META_SET_MODE;

@@ -46,21 +46,10 @@ static const char *status_word(enum proto_verb verb, enum proto_code code)
 	return looks ? "EN" : "NF";
 }
 
-static bool breaks_line(struct proto_slice key)
-{
-	for (size_t i = 0; i < key.len; i++) {
-		unsigned char byte = (unsigned char)key.data[i];
-
-		if (byte <= ' ' || byte == 0x7f)
-			return true;
-	}
-	return false;
-}
-
 /* Writes a decoded key. Returns true if it had to be encoded. */
 static bool put_key(struct reply *reply)
 {
-	if (!reply->result->key_base64 && !breaks_line(reply->key)) {
+	if (!reply->result->key_base64 && !key_breaks_line(reply->key)) {
 		reply->at = put_slice(reply->at, reply->key);
 		return false;
 	}
@@ -99,7 +88,8 @@ static void put_number_flag(struct reply *reply, char letter, uint64_t number)
 static void put_ttl_flag(struct reply *reply)
 {
 	const struct proto_meta_result *result = reply->result;
-	bool before = proto_has(reply->request, 'T') && !reply->touched;
+	bool changes = result->made || proto_has(reply->request, 'T');
+	bool before = changes && !reply->touched;
 
 	*reply->at++ = 't';
 	reply->at = put_signed(reply->at,
@@ -153,7 +143,8 @@ static void put_flags(struct reply *reply)
 	struct proto_slice flags = request->meta.flags, token;
 
 	while (proto_token_take(&flags, &token)) {
-		if (*token.data == 'T')
+		if (*token.data == 'T' ||
+		    (*token.data == 'N' && reply->result->made))
 			reply->touched = true;
 		if (strchr(shown, *token.data) != NULL)
 			put_flag(reply, token);
@@ -180,7 +171,8 @@ size_t proto_meta_answer(char *buf, const struct proto_request *request,
 	struct reply reply = {buf, request, key, result, false};
 	bool done = result->code == PROTO_DONE;
 
-	if (proto_is_silent(&request->form, result->code))
+	/* That an item was made is news. */
+	if (proto_is_silent(&request->form, result->code) && !result->made)
 		return 0;
 	if (done && result->with_value) {
 		put_text(&reply, "VA ");

@@ -247,3 +247,14 @@ size_t text_value(char *buf, const struct proto_form *form,
 	at = put_bytes(at, "\r\n", 2);
 	return (size_t)(at - buf);
 }
+
+bool key_breaks_line(struct proto_slice key)
+{
+	for (size_t i = 0; i < key.len; i++) {
+		char byte = key.data[i];
+
+		if (byte == ' ' || byte == '\r' || byte == '\n' || byte == '\0')
+			return true;
+	}
+	return false;
+}

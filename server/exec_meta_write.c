@@ -149,6 +149,24 @@ static void fill_write(struct store_op *op, enum proto_code code)
 				    &result));
 }
 
+/* What is told of a new item, or of one that got another expiry. */
+static void settle_made(struct store_op *op, struct proto_meta_result *result)
+{
+	struct pending *pending = op->user;
+	struct worker *worker = pending->conn->worker;
+
+	result->made = op->made;
+	if (op->made) {
+		access_stored(worker->server->access, op->key, op->key_bytes,
+			      worker->now_seconds);
+		result->fetched_before = false;
+		result->idle_seconds = 0;
+		result->ttl_before = -1;
+	} else if (op->touch) {
+		result->ttl = meta_ttl(pending->conn, op->expiry);
+	}
+}
+
 static void fill_number(struct store_op *op, enum proto_code code)
 {
 	struct meta_copy *copy = copy_of(op);
@@ -169,8 +187,7 @@ static void fill_number(struct store_op *op, enum proto_code code)
 				     : 0;
 		result.value_bytes = number.len - 2;
 		result.with_value = proto_has(&copy->req, 'v');
-		if (op->touch && !op->made)
-			result.ttl = meta_ttl(pending->conn, op->expiry);
+		settle_made(op, &result);
 	}
 	bytes = proto_meta_answer(copy->answer, &copy->req, key_of(op),
 				  &result);
@@ -218,9 +235,8 @@ static void fill_lease(struct store_op *op, enum proto_code code)
 		result.with_value =
 			proto_has(&copy->req, 'v') &&
 			!(copy->req.compare && copy->req.cas == op->found.cas);
-		if (op->touch && !op->made)
-			result.ttl = meta_ttl(conn, op->expiry);
-		if (!proto_has(&copy->req, 'u'))
+		settle_made(op, &result);
+		if (!op->made && !proto_has(&copy->req, 'u'))
 			access_fetched(conn->worker->server->access, op->key,
 				       op->key_bytes,
 				       conn->worker->now_seconds);
@@ -273,18 +289,20 @@ enum conn_next exec_meta_set(struct conn *conn, const struct proto_request *req)
 	char room[PROTO_KEY_MAX];
 	struct proto_slice key = proto_meta_key(req, room);
 	enum store_op_kind kind = set_kind(req->meta.mode);
+	bool is_joined = kind == STORE_APPEND || kind == STORE_PREPEND;
 	struct store_op *op = meta_new(conn, kind, req, key,
 				       req->value_bytes + req->value_tail);
 	struct pending *pending;
 
 	if (op == NULL)
 		return exec_skip_block(conn, PROTO_ERR_NO_MEMORY);
-	if (kind != STORE_APPEND && kind != STORE_PREPEND)
+	if (!is_joined)
 		op->create = false;
-	if (kind == STORE_ADD)
-		op->compare = false; /* it could not be there */
+	/* An add could not find it; to others no item has the id 0. */
+	if (kind == STORE_ADD || (is_joined && req->cas == 0))
+		op->compare = false;
 	op->touch = false;
-	op->accept_older = proto_has(req, 'I');
+	op->accept_older = proto_has(req, 'I') && req->cas != 0;
 	pending = op->user;
 	pending->fill = fill_write;
 	conn->op = op;
@@ -303,6 +321,7 @@ enum conn_next exec_meta_delete(struct conn *conn,
 
 	if (op == NULL)
 		return meta_no_memory(conn, req);
+	op->compare = req->compare && req->cas != 0;
 	op->mark_stale = proto_has(req, 'I');
 	op->drop_value = proto_has(req, 'x');
 	prefixes_count(&conn->worker->server->prefixes, PREFIX_DEL, key.data,
@@ -321,5 +340,6 @@ enum conn_next exec_meta_arith(struct conn *conn,
 
 	if (op == NULL)
 		return meta_no_memory(conn, req);
+	op->compare = req->compare && req->cas != 0;
 	return meta_send(op, fill_number);
 }

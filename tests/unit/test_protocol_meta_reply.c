@@ -118,6 +118,11 @@ static const struct answer_case cases[] = {
 	{"ma k N0\n", {.code = PROTO_NOT_STORED}, "NS\r\n"},
 	{"ma k\n", {HIT, .stale = true, .won = true}, "HD\r\n"},
 
+	/* what N has made: its ttl counts from N or T on, and q says it */
+	{"mg k t N30\n", {HIT, .made = true, .win = true}, "HD t30 W\r\n"},
+	{"mg k N30 t\n", {HIT, .made = true, .win = true}, "HD t90 W\r\n"},
+	{"ma k v q N0\n", {HIT, .made = true, .with_value = true}, "VA 2\r\n"},
+
 	/* what has no flags */
 	{"me k q\n", {MISS}, "EN\r\n"},
 	{"mn\n", {.code = PROTO_DONE}, "MN\r\n"},
