@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -125,6 +127,20 @@ static void conn_wait_writable(struct conn *conn)
 		conn_close(conn);
 }
 
+/*
+ * A quiet command that left nothing to send is acknowledged at once: the
+ * peer's kernel may hold back the small packet that ends the batch until it
+ * is, and that takes 40 ms.
+ */
+static void conn_acknowledge(const struct conn *conn)
+{
+	int one = 1;
+
+	if (conn->step == CONN_COMMAND && input_bytes(&conn->in) == 0)
+		(void)setsockopt(conn->fd, IPPROTO_TCP, TCP_QUICKACK, &one,
+				 sizeof(one));
+}
+
 void conn_send(struct conn *conn)
 {
 	struct worker *worker = conn->worker;
@@ -141,6 +157,8 @@ void conn_send(struct conn *conn)
 	case OUTPUT_EMPTY:
 		if (conn->step == CONN_CLOSING)
 			conn_end(conn);
+		else if (sent == 0)
+			conn_acknowledge(conn);
 		break;
 	case OUTPUT_PENDING:
 		break;

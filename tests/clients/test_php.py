@@ -2,6 +2,7 @@
 import pytest
 
 from conftest import HERE, run_program
+from harness.script import ours_only
 from known import BINARY, TEXT, client
 
 
@@ -19,6 +20,22 @@ def test_php_memcached(hold_round, dialect):
 @both("php-memcache")
 def test_php_memcache(hold_round, dialect):
     hold_round("php", HERE / "php_memcache.php", dialect=dialect)
+
+
+@ours_only
+@client("php-memcached", BINARY)
+def test_quiet_misses(empty):
+    """Each is two small packets, and the client's kernel holds back the second
+    until the first is acknowledged: with memcached that takes 40 ms (U28), and
+    so many would not end in time."""
+    run_program("php", "-r", r"""
+        $m = new Memcached();
+        $m->setOption(Memcached::OPT_BINARY_PROTOCOL, true);
+        $m->addServer($argv[1], (int)$argv[2]);
+        for ($i = 0; $i < 2000; $i++)
+            if ($m->get("none") !== false)
+                echo "found\n";
+        echo "ok\n";""", "--", "127.0.0.1", empty.port)
 
 
 def session(name, handler, dialect, *option):
