@@ -124,6 +124,7 @@ static void fill_window(struct client *client)
 	const struct options *options = shared->options;
 	const struct dialect *dialect = options->dialect;
 	char *end = client->out + client->out_bytes;
+	struct request *last = NULL;
 
 	while (client->count < options->depth) {
 		uint32_t slot =
@@ -136,8 +137,14 @@ static void fill_window(struct client *client)
 		end = request->is_set
 			      ? dialect->put_set(end, shared->items, request)
 			      : dialect->put_get(end, shared->items, request);
+		request->ends_batch = false;
+		last = request;
 		client->count++;
 		shared->in_flight++;
+	}
+	if (last != NULL && dialect->put_barrier != NULL) {
+		last->ends_batch = true;
+		end = dialect->put_barrier(end);
 	}
 	client->out_bytes = (size_t)(end - client->out);
 	assert(client->out_bytes <= client->out_size);

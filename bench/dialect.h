@@ -20,7 +20,8 @@
 /* One request in flight. */
 struct request {
 	bool is_set;
-	bool started; /* a dialect's own: the head of the reply was read */
+	bool ends_batch; /* a barrier was sent behind it */
+	bool started;	 /* a dialect's own: the head of the reply was read */
 	uint32_t key_count;
 	uint32_t answered; /* keys whose part of the reply was read */
 	uint32_t hits;
@@ -57,6 +58,11 @@ struct dialect {
 			 const struct request *request);
 	char *(*put_get)(char *out, const struct items *items,
 			 const struct request *request);
+	/*
+	 * Quiet dialects: what is written behind a batch of requests, so that
+	 * its answer tells that they are done. NULL: each has an answer.
+	 */
+	char *(*put_barrier)(char *out);
 	/* Reads the next part of the reply to `request`, which it updates. */
 	enum reply_event (*read_reply)(const char *buf, size_t len,
 				       const struct items *items,
@@ -65,6 +71,10 @@ struct dialect {
 };
 
 extern const struct dialect dialect_classic;
+extern const struct dialect dialect_meta;
+extern const struct dialect dialect_meta_quiet;
+extern const struct dialect dialect_binary;
+extern const struct dialect dialect_binary_quiet;
 extern const struct dialect dialect_redis;
 
 /* NULL if there is none of this name. */

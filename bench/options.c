@@ -140,7 +140,7 @@ static const struct option option_table[] = {
 	{"allow-remote", NULL, FIELD(allow_remote), 0, 0, set_flag,
 	 "accept an address that is not loopback"},
 	{"protocol", "NAME", FIELD(dialect), 0, 0, set_dialect,
-	 "classic or redis (classic)"},
+	 "classic, meta, binary (or -quiet), redis (classic)"},
 	{"connections", "N", FIELD(connections), 1, 100000, set_u32,
 	 "open connections (50)"},
 	{"threads", "N", FIELD(threads), 1, 64, set_u32, "threads (1)"},

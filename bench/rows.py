@@ -13,9 +13,14 @@ class Row:
     load: tuple  # options of the load generator
     modes: str = "short"  # when to compare every sync mode, too
     big: bool = False  # uses the large values
+    dialect: str = ""  # of memcached's; "": each server's own
+    long_only: bool = False  # not in the short form, unless asked for
 
     def servers(self, servers, short):
         """Those of the servers that this row is measured on."""
+        if self.dialect:
+            servers = [server for server in servers
+                       if server.protocol == "classic"]
         every = self.modes == "short" or (self.modes == "full" and not short)
         return [server for server in servers
                 if every or server.name in MAIN_SERVERS]
@@ -45,6 +50,21 @@ ROWS = (
         ("--connections", "50", "--ratio", "1:0"), "full", big=True),
     Row("get4k", "GET of 4 KiB, 50 connections",
         ("--connections", "50", "--ratio", "0:1"), "never", big=True),
+    *(Row(f"{short}-{what}", f"{title}, {dialect}",
+          (*load, "--protocol", dialect), "never", dialect=dialect,
+          long_only=True)
+      for short, dialect in (("meta", "meta"), ("bin", "binary"))
+      for what, title, load in (
+          ("get50", "GET, 50 connections",
+           ("--connections", "50", "--ratio", "0:1")),
+          ("set50", "SET, 50 connections",
+           ("--connections", "50", "--ratio", "1:0")))),
+    *(Row(f"{short}-{what}-d32",
+          f"{what.upper()}, batches of 32 on 16 connections, {dialect}",
+          ("--connections", "16", "--depth", "32", "--ratio", ratio,
+           "--protocol", dialect), "never", dialect=dialect, long_only=True)
+      for short, dialect in (("metaq", "meta-quiet"), ("binq", "binary-quiet"))
+      for what, ratio in (("get", "0:1"), ("set", "1:0"))),
 )
 
 # Rows whose syncs per set are counted, in a run of their own.

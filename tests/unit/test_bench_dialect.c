@@ -53,6 +53,22 @@ static const struct reply_case cases[] = {
 	 "VALUE k0 0 1\r\na\r\nVALUE k2 0 1\r\nc\r\nEND\r\n", "hhd", 2},
 	{"classic", false, 3,
 	 "VALUE k2 0 1\r\nc\r\nVALUE k0 0 1\r\na\r\nEND\r\n", "hb", 2},
+	{"meta", true, 1, "HD\r\n", "d", 0},
+	{"meta", true, 1, "NS\r\n", "r", 0},
+	{"meta", true, 1, "MN\r\n", "b", 0},
+	{"meta", true, 1, "HD", "w", 0},
+	{"meta", false, 1, "EN\r\n", "pd", 0},
+	{"meta", false, 1, "VA 3\r\nabc\r\n", "hd", 0},
+	{"meta", false, 1, "VA 3\r\nabcd\n", "b", 0},
+	{"meta", false, 1, "VA x\r\n", "b", 0},
+	{"meta", false, 1, "HD\r\n", "b", 0},
+	{"meta", false, 3, "VA 1\r\na\r\nEN\r\nVA 1\r\nc\r\n", "hphd", 2},
+	{"meta-quiet", true, 1, "MN\r\n", "d", 0},
+	{"meta-quiet", true, 1, "NS\r\n", "b", 0},
+	{"meta-quiet", false, 3, "MN\r\n", "d", 0},
+	{"meta-quiet", false, 3, "VA 1 kk0\r\na\r\nVA 1 kk2\r\nc\r\nMN\r\n",
+	 "hhd", 2},
+	{"meta-quiet", false, 3, "VA 1 kk9\r\na\r\n", "b", 0},
 	{"redis", true, 1, "+OK\r\n", "d", 0},
 	{"redis", true, 1, "$-1\r\n", "b", 0},
 	{"redis", true, 1, "-ERR no\r\n", "r", 0},
@@ -101,8 +117,10 @@ static void read_all(const struct reply_case *c, size_t seen, char *events,
 {
 	const struct dialect *dialect = dialect_find(c->dialect);
 	uint32_t ids[] = {0, 1, 2};
-	struct request request = {
-		.is_set = c->is_set, .key_count = c->asked, .ids = ids};
+	struct request request = {.is_set = c->is_set,
+				  .ends_batch = true,
+				  .key_count = c->asked,
+				  .ids = ids};
 	struct items items;
 	size_t at = 0;
 	char letter;
