@@ -14,8 +14,6 @@
 /* Enough to read the head of an item whose value nobody asked for. */
 #define PEEK_BYTES (STORE_RECORD_HEAD_MAX + 512)
 
-static const struct proto_slice crlf = {"\r\n", 2};
-
 int64_t meta_ttl(const struct conn *conn, int64_t expiry)
 {
 	const struct clock *clock = &conn->worker->server->clock;
@@ -124,8 +122,8 @@ static enum store_status look_at(struct conn *conn, struct proto_slice key,
 
 enum conn_next exec_meta_get(struct conn *conn, const struct proto_request *req)
 {
-	static const struct fetch fetch = {PROTO_META_HEAD_MAX, meta_head,
-					   meta_miss, crlf};
+	static const struct fetch fetch = {
+		PROTO_META_HEAD_MAX, meta_head, meta_miss, {"\r\n", 2}};
 	struct worker *worker = conn->worker;
 	char room[PROTO_KEY_MAX];
 	struct proto_slice key = proto_meta_key(req, room);
