@@ -236,7 +236,7 @@ static void fill_lease(struct store_op *op, enum proto_code code)
 			proto_has(&copy->req, 'v') &&
 			!(copy->req.compare && copy->req.cas == op->found.cas);
 		settle_made(op, &result);
-		if (!op->made && !proto_has(&copy->req, 'u'))
+		if (!proto_has(&copy->req, 'u'))
 			access_fetched(conn->worker->server->access, op->key,
 				       op->key_bytes,
 				       conn->worker->now_seconds);

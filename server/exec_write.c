@@ -46,10 +46,14 @@ enum conn_next exec_skip_block(struct conn *conn, enum proto_code code)
 
 enum conn_next exec_store(struct conn *conn, const struct proto_request *req)
 {
-	struct store_op *op =
-		pending_new(conn, store_kind(req->form.verb), req, req->key,
-			    req->value_bytes + req->value_tail, 0);
+	enum store_op_kind kind = store_kind(req->form.verb);
+	struct store_op *op;
 
+	/* Binary: an add with an id is a store that finds this very item. */
+	if (kind == STORE_ADD && req->compare)
+		kind = STORE_SET;
+	op = pending_new(conn, kind, req, req->key,
+			 req->value_bytes + req->value_tail, 0);
 	if (op == NULL)
 		return exec_skip_block(conn, PROTO_ERR_NO_MEMORY);
 	op->expiry = pending_expiry(conn, req->exptime);
@@ -88,8 +92,6 @@ enum conn_next exec_value_complete(struct conn *conn)
 	if (is_dead_on_arrival(server, op) && op->kind != STORE_APPEND &&
 	    op->kind != STORE_PREPEND)
 		COUNT(conn->worker, stored_already_expired);
-	access_stored(server->access, op->key, op->key_bytes,
-		      conn->worker->now_seconds);
 	pending_expect(op);
 	pending_submit(op);
 	return CONN_AGAIN;

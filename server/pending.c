@@ -107,6 +107,13 @@ static void count_pair(struct worker *worker, enum store_status status,
 		counter_add(&worker->counters, miss, 1);
 }
 
+static void count_stored(struct worker *worker, const struct store_op *op)
+{
+	COUNT(worker, total_items);
+	access_stored(worker->server->access, op->key, op->key_bytes,
+		      worker->now_seconds);
+}
+
 static void count_kind(struct worker *worker, const struct store_op *op)
 {
 	switch (op->kind) {
@@ -116,7 +123,7 @@ static void count_kind(struct worker *worker, const struct store_op *op)
 	case STORE_APPEND:
 	case STORE_PREPEND:
 		if (op->status == STORE_OK)
-			COUNT(worker, total_items);
+			count_stored(worker, op);
 		if (op->compare)
 			count_cas(worker, op->status);
 		break;
