@@ -70,19 +70,20 @@ def after_round(talk):
 @pytest.fixture
 def hold_round(empty, after_round):
     """Lets a program hold its round, and looks at what it left behind."""
-    def run(*command, dialect="", env=None):
-        run_program(*command, "127.0.0.1", empty.port, dialect, env=env)
+    def run(*command, dialect=None, env=None):
+        run_program(*command, "127.0.0.1", empty.port,
+                    *([dialect] if dialect else []), env=env)
         after_round()
     return run
 
 
-def run_program(*command, env=None):
-    """Runs a program that must say "ok"."""
+def run_program(*command, env=None, says="ok"):
+    """Runs a program that must say this."""
     done = subprocess.run(
-        [str(word) for word in command if word != ""],
+        [str(word) for word in command],
         env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    assert (done.stdout, done.returncode) == ("ok\n", 0), \
+    assert (done.stdout, done.returncode) == (says + "\n", 0), \
         done.stdout + done.stderr
 
 
@@ -113,6 +114,28 @@ def run_compiler(*command, cwd=HERE, env=None):
                           stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+SPYMEMCACHED = "/usr/share/java/spymemcached.jar"
+JAVA = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
+
+
+@pytest.fixture(scope="session")
+def java():
+    """The class path of the Java programs."""
+    sources = sorted(HERE.glob("*.java"))
+    classes = prepared("java", sources, lambda folder: run_compiler(
+        "javac", "-cp", SPYMEMCACHED, "-d", folder, *sources))
+    return f"{classes}:{SPYMEMCACHED}"
+
+
+@pytest.fixture(scope="session")
+def gomemcache():
+    source = HERE / "gomemcache.go"
+    return prepared("gomemcache", [source], lambda target: run_compiler(
+        "go", "build", "-o", target, source, env={
+            "GO111MODULE": "off", "GOPATH": "/usr/share/gocode",
+            "GOFLAGS": "", "GOCACHE": str(BUILD / "go-cache")}))
 
 
 @pytest.fixture(scope="session")

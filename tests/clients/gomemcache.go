@@ -1,7 +1,6 @@
-// One round of gomemcache: gomemcache HOST PORT.
-//
-// It reads with "gets" only (U22). What it prints and leaves behind is
-// described in conftest.py.
+// One round of gomemcache: gomemcache HOST PORT, described in conftest.py; it
+// reads with "gets" only (U22). Or a login: gomemcache HOST PORT USER PASSWORD,
+// described in test_login.py.
 package main
 
 import (
@@ -22,11 +21,32 @@ func check(what string, got, wanted interface{}) {
 	}
 }
 
+func item(key, value string) *memcache.Item {
+	return &memcache.Item{Key: key, Value: []byte(value)}
+}
+
+// It knows nothing of logins: the application sends a set.
+func login(m *memcache.Client, user, password string) {
+	if m.Set(item("login", user+" "+password)) != nil {
+		fmt.Println("refused")
+		return
+	}
+	check("set", m.Set(item("k", "value")), nil)
+	found, err := m.Get("k")
+	check("get", err == nil && string(found.Value) == "value", true)
+	_, err = m.Get("login")
+	check("get none", err, memcache.ErrCacheMiss)
+	if failures == 0 {
+		fmt.Println("ok")
+	}
+}
+
 func main() {
 	m := memcache.New(os.Args[1] + ":" + os.Args[2])
 	m.Timeout = 20 * time.Second
-	item := func(key, value string) *memcache.Item {
-		return &memcache.Item{Key: key, Value: []byte(value)}
+	if len(os.Args) == 5 {
+		login(m, os.Args[3], os.Args[4])
+		return
 	}
 	get := func(key string) string {
 		found, err := m.Get(key)

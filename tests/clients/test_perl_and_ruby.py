@@ -6,7 +6,7 @@ from known import BINARY, TEXT, client
 
 
 @pytest.mark.parametrize("which", [
-    pytest.param("", marks=client("Cache::Memcached", TEXT), id="plain"),
+    pytest.param(None, marks=client("Cache::Memcached", TEXT), id="plain"),
     pytest.param("Fast", marks=client("Cache::Memcached::Fast", TEXT))])
 def test_cache_memcached(hold_round, which):
     hold_round("perl", HERE / "cache_memcached.pl", dialect=which)

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import hmac
 import os
-import shutil
 import socket
 import struct
 import subprocess
@@ -13,6 +12,7 @@ import threading
 import pytest
 
 from harness.packet import ask, binary_stats, packet, read_answer
+from harness.sasl import Sasl
 from harness.script import ours_only
 from harness.server import REFERENCE, Server, run_to_end, user_options
 
@@ -22,26 +22,6 @@ LIST, START, STEP = 0x20, 0x21, 0x22
 FAILED, MORE, INVALID, UNKNOWN = 0x20, 0x21, 0x04, 0x81
 ALL_BUT_LOGIN = [opcode for opcode in range(256)
                  if opcode not in (VERSION, LIST, START, STEP)]
-
-
-class Sasl:
-    """A folder with the library's configuration, and a password file."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.database = folder / "sasldb"
-        self.env = {"SASL_CONF_PATH": str(folder)}
-        self.configure("mech_list: plain cram-md5")
-
-    def configure(self, *lines):
-        (self.folder / "memcached.conf").write_text(
-            "\n".join([*lines, f"sasldb_path: {self.database}", ""]))
-
-    def add(self, user, password, *options):
-        subprocess.run(
-            [shutil.which("saslpasswd2", path="/usr/sbin:/usr/bin"), "-a",
-             "memcached", "-f", self.database, "-c", "-p", *options, user],
-            input=password, text=True, check=True, capture_output=True)
 
 
 @pytest.fixture

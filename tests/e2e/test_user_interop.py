@@ -1,4 +1,4 @@
-"""User cases of client libraries, as bytes: U22 U23 U29 U33.
+"""User cases of client libraries, as bytes: U23 U25 U29 U33.
 
 Real libraries are in tests/clients.
 """
@@ -6,56 +6,10 @@ import re
 
 import pytest
 
-from harness.script import differs
+from harness.script import conversations, differs, hold
 from harness.server import REFERENCE
 
 FMT_LINE = b"CLIENT_ERROR bad command line format"
-
-
-# ---- U22: gomemcache ------------------------------------------------------------
-
-def test_u22_gomemcache_replayed(talk):
-    """What bradfitz/gomemcache sends, byte by byte (replayed, since building
-    Go programs would need a toolchain just for this). It reads by gets only,
-    and takes flags as 32 bits."""
-    talk.ask(b"set foo 4294967295 0 6\r\nfooval\r\n", b"STORED\r\n")
-    talk.ask(b"add foo 1 0 3\r\nbar\r\n", b"NOT_STORED\r\n")
-    talk.ask(b"add bar 123 0 6\r\nbarval\r\n", b"STORED\r\n")
-    talk.ask(b"replace baz 0 0 1\r\n1\r\n", b"NOT_STORED\r\n")
-    talk.send(b"gets foo\r\n")
-    foo = re.fullmatch(rb"VALUE foo 4294967295 6 (\d+)", talk.line())
-    talk.expect(b"fooval\r\nEND\r\n")
-    talk.ask(b"gets missing\r\n", b"END\r\n")
-    # GetMulti sorts nothing and repeats nothing.
-    keys = [b"many%d" % i for i in range(100)]
-    for key in keys:
-        talk.ask(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(key), key),
-                 b"STORED\r\n")
-    talk.send(b"gets %s none\r\n" % b" ".join(keys))
-    for key in keys:
-        assert re.fullmatch(rb"VALUE %s 0 %d \d+" % (key, len(key)),
-                            talk.line())
-        talk.expect(key + b"\r\n")
-    talk.expect(b"END\r\n")
-    # CompareAndSwap: once, then a conflict, then no item.
-    swap = b"cas foo 4294967295 0 6 %s\r\nswappd\r\n" % foo.group(1)
-    talk.ask(swap, b"STORED\r\n")
-    talk.ask(swap, b"EXISTS\r\n")
-    talk.ask(b"cas nope 0 0 1 1\r\n1\r\n", b"NOT_FOUND\r\n")
-    talk.ask(b"set num 0 0 2\r\n42\r\n", b"STORED\r\n")
-    talk.ask(b"incr num 8\r\n", b"50\r\n")
-    talk.ask(b"decr num 49\r\n", b"1\r\n")
-    talk.ask(b"incr foo 1\r\n", b"CLIENT_ERROR cannot increment or decrement"
-             b" non-numeric value\r\n")
-    talk.ask(b"incr none 1\r\n", b"NOT_FOUND\r\n")
-    talk.ask(b"touch foo 100\r\n", b"TOUCHED\r\n")
-    talk.ask(b"touch none 100\r\n", b"NOT_FOUND\r\n")
-    talk.ask(b"delete foo\r\n", b"DELETED\r\n")
-    talk.ask(b"delete foo\r\n", b"NOT_FOUND\r\n")
-    talk.send(b"version\r\n")  # Ping
-    assert talk.line().startswith(b"VERSION ")
-    talk.ask(b"flush_all\r\n", b"OK\r\n")  # DeleteAll, FlushAll
-    talk.ask(b"gets bar\r\n", b"END\r\n")
 
 
 # ---- U23: version is a health check ------------------------------------------------
@@ -64,6 +18,127 @@ def test_u23_version_is_three_numbers(talk):
     talk.send(b"version\r\n")
     numbers = re.fullmatch(rb"VERSION (\d+)\.(\d+)\.(\d+)", talk.line())
     assert all(int(number) < 255 for number in numbers.groups())
+
+
+# ---- U25: Dalli from 3.2 on, in meta ----------------------------------------
+
+@conversations({
+    "set, get, miss": """
+        > version
+        <~ VERSION .*
+        > ms k 5 c F0 T0 MS
+        > value
+        <~ HD c[0-9]+
+        > mg k v f
+        < VA 5 f0
+        < value
+        > mg none v f
+        < EN
+        > ms k 1 c F0 T0 ME
+        > x
+        < NS c0
+        > ms none 1 c F0 T0 MR
+        > x
+        < NS c0
+    """,
+    "append, prepend": """
+        > ms k 1 c F2 T0 MS
+        > b
+        <~ HD c[0-9]+
+        > ms k 1 MA
+        > c
+        < HD
+        > ms k 1 MP
+        > a
+        < HD
+        > mg k v f
+        < VA 3 f2
+        < abc
+        > ms none 1 MA
+        > c
+        < NS
+    """,
+    "cas": """
+        > ms k 1 c F0 C0 T0 ME
+        > 1
+        <~ HD c[0-9]+
+        > mg k v f c
+        <~ VA 1 f0 c[0-9]+
+        < 1
+        > ms k 1 c F0 C1 T0 MS
+        > 2
+        < EX c0
+        > ms none 1 c F0 C1 T0 MS
+        > 2
+        < NF c0
+        > md k C1
+        < EX
+        > md k
+        < HD
+        > md k
+        < NF
+    """,
+    "counters": """
+        > ma n v D1 MI
+        < NF
+        > ma n v D1 J70 N0 MI
+        < VA 2
+        < 70
+        > ma n v D31 J70 N0 MI
+        < VA 3
+        < 101
+        > ma n v D1000 MD
+        < VA 1
+        < 0
+    """,
+    "touch, gat": """
+        > ms k 1 c F0 T0 MS
+        > 1
+        <~ HD c[0-9]+
+        > mg k T1000
+        < HD
+        > mg none T1000
+        < EN
+        > mg k v f T1000
+        < VA 1 f0
+        < 1
+    """,
+    "a key that needs base64": """
+        > ms w6kgYg== 2 c b F0 T0 MS
+        > 10
+        <~ HD c[0-9]+
+        > mg w6kgYg== v f b
+        < VA 2 f0
+        < 10
+        > md w6kgYg== b
+        < HD
+    """,
+    "quietly": """
+        > ms a 1 c F0 T0 MS q
+        > 1
+        > ms b 1 c F0 T0 MS q
+        > 2
+        > md none q
+        > ma b v D1 J0 N0 q MI
+        > mn
+        < NF
+        < MN
+        > mg a v f k q s
+        > mg none v f k q s
+        > mg b v f k q s
+        > mn
+        < VA 1 f0 ka s1
+        < 1
+        < VA 1 f0 kb s1
+        < 3
+        < MN
+        > flush_all
+        < OK
+    """,
+})
+def test_u25_dalli_in_meta(talk, script, delivery):
+    """The real one that Debian has speaks binary: tests/clients."""
+    hold(talk, script, delivery)
 
 
 # ---- U29: a refused request leaves the connection usable ------------------------------
