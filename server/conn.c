@@ -16,9 +16,8 @@
 #include "server/conn_io.h"
 #include "server/exec.h"
 #include "server/shared.h"
+#include "server/udp.h"
 
-/* Memory of answers above which a connection starts no further command. */
-#define CONN_HELD_MAX (4 * 1024 * 1024)
 /* In flight: writes and gat keys of a connection, bytes of a worker's. */
 #define CONN_OPS_MAX	 1024
 #define CONN_GATS_MAX	 16
@@ -342,16 +341,18 @@ static void conn_free(struct conn *conn)
 		event_free(conn->read_event);
 	if (conn->write_event != NULL)
 		event_free(conn->write_event);
+	if (conn->udp != NULL)
+		udp_leave(conn->udp);
 	conn->magic = 0;
 	free(conn);
 }
 
-void conn_new(struct worker *worker, int fd, int listen_fd)
+struct conn *conn_alloc(struct worker *worker, int fd, int listen_fd)
 {
 	struct conn *conn = calloc(1, sizeof(*conn));
 
 	if (conn == NULL)
-		goto out_close;
+		return NULL;
 	conn->magic = CONN_MAGIC;
 	conn->fd = fd;
 	conn->listen_fd = listen_fd;
@@ -360,6 +361,15 @@ void conn_new(struct worker *worker, int fd, int listen_fd)
 	atomic_init(&conn->state, CONN_COMMAND);
 	atomic_init(&conn->last_command, worker->now_seconds);
 	output_init(&conn->out, &worker->pool);
+	return conn;
+}
+
+void conn_new(struct worker *worker, int fd, int listen_fd)
+{
+	struct conn *conn = conn_alloc(worker, fd, listen_fd);
+
+	if (conn == NULL)
+		goto out_close;
 	conn->read_event = event_new(worker->base, fd, EV_READ | EV_PERSIST,
 				     conn_on_readable, conn);
 	conn->write_event =
@@ -398,28 +408,39 @@ void conn_shut(struct conn *conn)
 	conn_mark_dirty(conn);
 }
 
+/* Lets go of the socket; a datagram has none of its own. */
+static void conn_hang_up(struct conn *conn)
+{
+	struct server *server = conn->worker->server;
+
+	log_write(&server->log, LOG_LEVEL_DEBUG, "%s went", conn->addr);
+	(void)event_del(conn->read_event);
+	(void)event_del(conn->write_event);
+	registry_remove(&server->registry, conn);
+	(void)close(conn->fd);
+	atomic_fetch_sub(&server->curr_connections, 1);
+}
+
 void conn_close(struct conn *conn)
 {
 	struct worker *worker = conn->worker;
 
 	if (conn->step == CONN_CLOSED)
 		return;
-	exec_watch_conn(conn, "conn_close",
-			conn->eof || conn->step >= CONN_CLOSING ? "normal"
-								: "error");
+	if (conn->udp == NULL)
+		exec_watch_conn(conn, "conn_close",
+				conn->eof || conn->step >= CONN_CLOSING
+					? "normal"
+					: "error");
 	watcher_free(&worker->server->watch, conn->watcher);
 	conn->watcher = NULL;
 	conn_shut(conn);
 	conn_set_step(conn, CONN_CLOSED);
-	log_write(&worker->server->log, LOG_LEVEL_DEBUG, "%s went", conn->addr);
 	conn_leave_lists(conn);
-	(void)event_del(conn->read_event);
-	(void)event_del(conn->write_event);
 	input_clear(&conn->in, &worker->pool);
-	registry_remove(&worker->server->registry, conn);
 	TAILQ_REMOVE(&worker->conns, conn, link);
-	(void)close(conn->fd);
-	atomic_fetch_sub(&worker->server->curr_connections, 1);
+	if (conn->udp == NULL)
+		conn_hang_up(conn);
 	if (conn->in_flight == 0) {
 		output_clear(&conn->out);
 		conn_free(conn);

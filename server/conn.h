@@ -30,6 +30,8 @@
 #include "server/worker.h"
 
 #define CONN_MAGIC 0x636f6e6eu
+/* Memory of answers above which a connection starts no further command. */
+#define CONN_HELD_MAX (4 * 1024 * 1024)
 
 enum conn_step {
 	CONN_COMMAND,
@@ -78,6 +80,7 @@ struct conn {
 	int fd;
 	int listen_fd;
 	struct worker *worker;
+	struct udp_request *udp; /* the datagram that it is; NULL: none */
 	struct event *read_event, *write_event;
 	bool reading; /* the read event is on */
 	bool blocked; /* the socket takes no more */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "server/shared.h"
+#include "server/udp.h"
 
 /* What is dropped in one go while lingering. */
 #define LINGER_BYTES 16384
@@ -141,7 +142,14 @@ static void conn_acknowledge(const struct conn *conn)
 				 sizeof(one));
 }
 
-void conn_send(struct conn *conn)
+void conn_wait_shown(struct conn *conn)
+{
+	if (!conn->in_hidden)
+		TAILQ_INSERT_TAIL(&conn->worker->hidden, conn, hidden_link);
+	conn->in_hidden = true;
+}
+
+static void conn_send_stream(struct conn *conn)
 {
 	struct worker *worker = conn->worker;
 	enum output_state state;
@@ -163,9 +171,7 @@ void conn_send(struct conn *conn)
 	case OUTPUT_PENDING:
 		break;
 	case OUTPUT_HIDDEN:
-		if (!conn->in_hidden)
-			TAILQ_INSERT_TAIL(&worker->hidden, conn, hidden_link);
-		conn->in_hidden = true;
+		conn_wait_shown(conn);
 		break;
 	case OUTPUT_BLOCKED:
 		conn_wait_writable(conn);
@@ -174,4 +180,12 @@ void conn_send(struct conn *conn)
 		conn_close(conn);
 		break;
 	}
+}
+
+void conn_send(struct conn *conn)
+{
+	if (conn->udp != NULL)
+		udp_send(conn);
+	else
+		conn_send_stream(conn);
 }

@@ -1,7 +1,8 @@
 /*
  * conn_io.h - between the steps of a connection and its bytes.
  *
- * Private to conn.c (steps, life) and conn_io.c (reading, sending).
+ * Private to conn.c (steps, life), conn_io.c (reading, sending) and udp.c
+ * (the same for datagrams).
  * Thread: the owner worker.
  */
 #ifndef SERVER_CONN_IO_H
@@ -17,6 +18,12 @@ void conn_on_writable(evutil_socket_t fd, short what, void *arg);
 
 /* Turns the read event on or off. */
 void conn_want_input(struct conn *conn, bool want);
+
+/* A connection in no list, without events. NULL: no memory. */
+struct conn *conn_alloc(struct worker *worker, int fd, int listen_fd);
+
+/* Sends again when more has become durable. */
+void conn_wait_shown(struct conn *conn);
 
 /* Takes it out of the worker's lists, but for that of all connections. */
 void conn_leave_lists(struct conn *conn);

@@ -52,6 +52,8 @@ enum conn_next exec_watch(struct conn *conn, const struct proto_request *req)
 	enum conn_next next;
 	int err;
 
+	if (conn->udp != NULL)
+		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
 	if (!server->options->watch_enabled)
 		return exec_answer(conn, &req->form, PROTO_ERR_WATCH_DISABLED);
 	if (conn->out.head != NULL)

@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,13 +24,17 @@
 #include "server/worker.h"
 
 /* Connections taken in one go, so that the other events get their turn. */
-#define ACCEPTS_A_TURN 64
+#define ACCEPTS_A_TURN	 64
+#define UDP_BUFFER_BYTES (4 * 1024 * 1024)
+
+enum listener_kind { LISTENER_TCP, LISTENER_UDP, LISTENER_UNIX };
 
 struct listener {
 	struct registry_listener entry; /* for `stats conns`; holds the fd */
-	struct event *event;
+	enum listener_kind kind;
+	struct event *event; /* UDP: none */
 	struct listeners *all;
-	bool is_tcp, registered;
+	bool registered;
 };
 
 struct listeners {
@@ -44,7 +49,7 @@ struct listeners {
 
 /* --- binding ------------------------------------------------------------ */
 
-static int listeners_add(struct listeners *all, int fd, bool is_tcp)
+static int listeners_add(struct listeners *all, int fd, enum listener_kind kind)
 {
 	struct listener *list =
 		realloc(all->list, (all->count + 1) * sizeof(*list));
@@ -59,24 +64,45 @@ static int listeners_add(struct listeners *all, int fd, bool is_tcp)
 	memset(added, 0, sizeof(*added));
 	added->entry.fd = fd;
 	added->all = all;
-	added->is_tcp = is_tcp;
+	added->kind = kind;
+	added->entry.is_udp = kind == LISTENER_UDP;
 	registry_format_addr(fd, false, added->entry.addr,
 			     sizeof(added->entry.addr));
 	return 0;
 }
 
-static int bind_tcp(const struct addrinfo *info, int *ret_fd)
+/* Room for a burst of requests, and for an answer of many datagrams. */
+static void set_udp_options(int fd)
 {
-	int one = 1, err;
-	int fd = socket(info->ai_family,
-			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int bytes = UDP_BUFFER_BYTES; /* or as much as the system allows */
 
-	if (fd < 0)
-		return -errno;
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+/* SO_REUSEADDR is not for UDP: two servers could share a port with it. */
+static void set_tcp_options(int fd)
+{
+	int one = 1;
+
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	/* Accepted sockets inherit these two. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+static int bind_inet(const struct addrinfo *info, int *ret_fd)
+{
+	int one = 1, err;
+	int fd = socket(info->ai_family,
+			info->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (info->ai_socktype == SOCK_STREAM)
+		set_tcp_options(fd);
+	else
+		set_udp_options(fd);
 	if (info->ai_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one,
 				 sizeof(one));
@@ -114,20 +140,21 @@ static void warn_if_public(struct server *server, const struct sockaddr *addr,
 }
 
 /* Binds every address that a name stands for and this machine has. */
-static int open_found(struct listeners *all, const struct addrinfo *found,
-		      const char *host, const char *port)
+static int open_found(struct listeners *all, enum listener_kind kind,
+		      const struct addrinfo *found, const char *host,
+		      const char *port)
 {
 	const struct addrinfo *info;
 	size_t before = all->count;
 	int err = 0, fd = -1;
 
 	for (info = found; info != NULL; info = info->ai_next) {
-		err = bind_tcp(info, &fd);
+		err = bind_inet(info, &fd);
 		/* A machine without IPv6 still serves its other addresses. */
 		if (err == -EAFNOSUPPORT || err == -EADDRNOTAVAIL)
 			continue;
 		if (err == 0)
-			err = listeners_add(all, fd, true);
+			err = listeners_add(all, fd, kind);
 		if (err != 0)
 			return err;
 		warn_if_public(all->server, info->ai_addr, host, port);
@@ -135,28 +162,33 @@ static int open_found(struct listeners *all, const struct addrinfo *found,
 	return all->count > before ? 0 : err;
 }
 
-static int open_tcp(struct listeners *all, const struct options_listen *listen,
-		    char *text, size_t text_bytes)
+static int open_inet(struct listeners *all, enum listener_kind kind,
+		     const struct options_listen *listen, char *text,
+		     size_t text_bytes)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+	bool is_udp = kind == LISTENER_UDP;
+	struct addrinfo hints = {.ai_socktype =
+					 is_udp ? SOCK_DGRAM : SOCK_STREAM,
 				 .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
 	struct addrinfo *found;
 	const char *host = listen->host != NULL ? listen->host : "*";
 	char port[8];
 	int err;
 
-	(void)snprintf(port, sizeof(port), "%u", listen->port);
+	(void)snprintf(port, sizeof(port), "%u",
+		       is_udp ? listen->udp_port : listen->port);
 	err = getaddrinfo(listen->host, port, &hints, &found);
 	if (err != 0) {
 		(void)snprintf(text, text_bytes, "cannot listen on %s: %s",
 			       host, gai_strerror(err));
 		return -EADDRNOTAVAIL;
 	}
-	err = open_found(all, found, host, port);
+	err = open_found(all, kind, found, host, port);
 	freeaddrinfo(found);
 	if (err != 0)
-		(void)snprintf(text, text_bytes, "cannot listen on %s:%s: %s",
-			       host, port, strerror(-err));
+		(void)snprintf(text, text_bytes, "cannot listen on %s%s:%s: %s",
+			       is_udp ? "udp:" : "", host, port,
+			       strerror(-err));
 	return err;
 }
 
@@ -223,7 +255,7 @@ static int open_unix(struct listeners *all, char *text, size_t text_bytes)
 
 	err = bind_unix(path, all->server->options->unix_mask, &fd);
 	if (err == 0)
-		err = listeners_add(all, fd, false);
+		err = listeners_add(all, fd, LISTENER_UNIX);
 	if (err == 0)
 		err = lstat(path, &all->unix_stat) == 0 ? 0 : -errno;
 	if (err != 0)
@@ -246,8 +278,16 @@ int listeners_open(struct server *server, struct listeners **ret, char *text,
 		return -ENOMEM;
 	}
 	all->server = server;
-	for (size_t i = 0; i < options->listen_count && err == 0; i++)
-		err = open_tcp(all, &options->listen[i], text, text_bytes);
+	for (size_t i = 0; i < options->listen_count && err == 0; i++) {
+		const struct options_listen *listen = &options->listen[i];
+
+		if (options->port != 0)
+			err = open_inet(all, LISTENER_TCP, listen, text,
+					text_bytes);
+		if (err == 0 && options->udp_port != 0)
+			err = open_inet(all, LISTENER_UDP, listen, text,
+					text_bytes);
+	}
 	if (err != 0) {
 		listeners_free(all);
 		return err;
@@ -265,7 +305,8 @@ static void listeners_pause(struct listeners *all)
 	if (!atomic_exchange(&all->server->accepting, false))
 		return;
 	for (size_t i = 0; i < all->count; i++)
-		(void)event_del(all->list[i].event);
+		if (all->list[i].event != NULL)
+			(void)event_del(all->list[i].event);
 	atomic_fetch_add(&all->server->listen_disabled, 1);
 	all->paused_us = clock_monotonic_us();
 	(void)event_add(all->resume_event, &wait);
@@ -289,7 +330,8 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	for (size_t i = 0; i < all->count; i++)
-		(void)event_add(all->list[i].event, NULL);
+		if (all->list[i].event != NULL)
+			(void)event_add(all->list[i].event, NULL);
 	atomic_fetch_add(&all->server->listen_disabled_us,
 			 (uint64_t)(clock_monotonic_us() - all->paused_us));
 	atomic_store(&all->server->accepting, true);
@@ -310,7 +352,7 @@ static void hand_out(struct listeners *all, int fd, int listen_fd)
 	unsigned index = all->next_worker++ % server->worker_count;
 
 	atomic_fetch_add(&server->curr_connections, 1);
-	if (worker_post(server->workers[index], fd, listen_fd))
+	if (worker_post(server->workers[index], fd, listen_fd, false))
 		return;
 	atomic_fetch_sub(&server->curr_connections, 1);
 	(void)close(fd);
@@ -346,7 +388,22 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 	}
 }
 
-static int listener_start(struct listener *listener, struct event_base *base)
+/* Gives a worker a descriptor of its own. */
+static int hand_out_udp(struct listeners *all, int listen_fd)
+{
+	struct server *server = all->server;
+	unsigned index = all->next_worker++ % server->worker_count;
+	int fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (worker_post(server->workers[index], fd, listen_fd, true))
+		return 0;
+	(void)close(fd);
+	return -ENOMEM;
+}
+
+static int start_accepting(struct listener *listener, struct event_base *base)
 {
 	struct server *server = listener->all->server;
 	int fd = listener->entry.fd;
@@ -357,7 +414,19 @@ static int listener_start(struct listener *listener, struct event_base *base)
 				    on_acceptable, listener);
 	if (listener->event == NULL || event_add(listener->event, NULL) != 0)
 		return -ENOMEM;
-	registry_add_listener(&server->registry, &listener->entry);
+	return 0;
+}
+
+static int listener_start(struct listener *listener, struct event_base *base)
+{
+	struct listeners *all = listener->all;
+	int err = listener->kind == LISTENER_UDP
+			  ? hand_out_udp(all, listener->entry.fd)
+			  : start_accepting(listener, base);
+
+	if (err != 0)
+		return err;
+	registry_add_listener(&all->server->registry, &listener->entry);
 	listener->registered = true;
 	return 0;
 }
@@ -398,7 +467,7 @@ void listeners_describe(const struct listeners *all, char *buf,
 	for (size_t i = 0; i < all->count && used < buf_bytes; i++) {
 		const char *addr = all->list[i].entry.addr;
 
-		if (all->list[i].is_tcp)
+		if (all->list[i].kind == LISTENER_TCP)
 			addr = strchr(addr, ':') + 1;
 		used += (size_t)snprintf(buf + used, buf_bytes - used, "%s%s",
 					 i > 0 ? ", " : "", addr);
@@ -408,20 +477,23 @@ void listeners_describe(const struct listeners *all, char *buf,
 static int write_ports(const struct listeners *all, FILE *file)
 {
 	for (size_t i = 0; i < all->count; i++) {
-		const char *addr = all->list[i].entry.addr;
-		const char *family = addr[3] == '6' ? "INET6" : "INET";
+		const struct listener *listener = &all->list[i];
+		const char *addr = listener->entry.addr;
 
-		if (all->list[i].is_tcp && fprintf(file, "TCP %s: %s\n", family,
-						   strrchr(addr, ':') + 1) < 0)
+		if (listener->kind != LISTENER_UNIX &&
+		    fprintf(file, "%s %s: %s\n",
+			    listener->kind == LISTENER_UDP ? "UDP" : "TCP",
+			    addr[3] == '6' ? "INET6" : "INET",
+			    strrchr(addr, ':') + 1) < 0)
 			return -EIO;
 	}
 	return 0;
 }
 
-static bool any_tcp(const struct listeners *all)
+static bool any_port(const struct listeners *all)
 {
 	for (size_t i = 0; i < all->count; i++)
-		if (all->list[i].is_tcp)
+		if (all->list[i].kind != LISTENER_UNIX)
 			return true;
 	return false;
 }
@@ -433,7 +505,7 @@ int listeners_write_ports(const struct listeners *all)
 	FILE *file;
 	int err, n;
 
-	if (path == NULL || !any_tcp(all))
+	if (path == NULL || !any_port(all))
 		return 0;
 	n = snprintf(temporary, sizeof(temporary), "%s.lck", path);
 	if (n >= (int)sizeof(temporary))
@@ -473,7 +545,7 @@ void listeners_free(struct listeners *all)
 		if (listener->event != NULL)
 			event_free(listener->event);
 		(void)close(listener->entry.fd);
-		if (!listener->is_tcp)
+		if (listener->kind == LISTENER_UNIX)
 			remove_own(all);
 	}
 	if (all->resume_event != NULL)

@@ -2,7 +2,9 @@
  * listener.h - the sockets that clients knock at.
  *
  * Lives on main's event loop. An accepted connection goes to the workers in
- * turn; over the limit it is told so and closed, or accepting pauses.
+ * turn; over the limit it is told so and closed, or accepting pauses. A socket
+ * for datagrams is handed to a worker itself: here is only its name, and a
+ * descriptor that keeps it.
  */
 #ifndef SERVER_LISTENER_H
 #define SERVER_LISTENER_H
@@ -14,10 +16,10 @@ struct listeners;
 struct server;
 
 /*
- * Binds the TCP addresses, so that a port in use is found out at once; nobody
- * can connect before listeners_start(). Returns 0 or -errno, with one line in
- * text that says which address and why.
- * Owner: *ret by listeners_free(). Thread: main, as the rest.
+ * Binds the TCP and UDP addresses, so that a port in use is found out at once;
+ * nobody can connect before listeners_start(). Returns 0 or -errno, with one
+ * line in text that says which address and why. Owner: *ret by
+ * listeners_free(). Thread: main, as the rest.
  */
 int listeners_open(struct server *server, struct listeners **ret, char *text,
 		   size_t text_bytes);

@@ -182,7 +182,6 @@ static enum options_result take_row(struct parse *p,
 	case OPTION_SYNC:
 	case OPTION_LISTEN:
 	case OPTION_COUNT:
-	case OPTION_ZERO:
 	case OPTION_LATER:
 		break;
 	}
@@ -327,6 +326,18 @@ static void drop_addresses(struct options *options)
 	options->listen_count = 0;
 }
 
+static void settle_ports(const struct options *options,
+			 struct options_listen *listen)
+{
+	listen->udp_port = listen->port;
+	if (listen->own_port)
+		return;
+	if (options->port > 0)
+		listen->port = (uint16_t)options->port;
+	if (options->udp_port > 0)
+		listen->udp_port = (uint16_t)options->udp_port;
+}
+
 /* Makes listen[] final: the addresses and ports to bind. */
 static enum options_result settle_addresses(struct parse *p)
 {
@@ -335,7 +346,14 @@ static enum options_result settle_addresses(struct parse *p)
 
 	if (options->unix_socket != NULL && asked && options->port != 0)
 		complain(p, "warning: -s turns TCP off: -p and -l are unused");
-	if (options->unix_socket != NULL || options->port == 0) {
+	if (options->unix_socket != NULL && options->udp_port != 0) {
+		complain(p, "warning: -s turns UDP off: -U is unused");
+		options->udp_port = 0;
+	}
+	if (options->udp_port != 0 && !was_given(p, "port"))
+		options->port = options->udp_port;
+	if (options->unix_socket != NULL ||
+	    (options->port == 0 && options->udp_port == 0)) {
 		drop_addresses(options);
 		if (options->unix_socket != NULL)
 			return OPTIONS_RUN;
@@ -350,8 +368,7 @@ static enum options_result settle_addresses(struct parse *p)
 			return result;
 	}
 	for (size_t i = 0; i < options->listen_count; i++)
-		if (!options->listen[i].own_port && options->port > 0)
-			options->listen[i].port = (uint16_t)options->port;
+		settle_ports(options, &options->listen[i]);
 	return OPTIONS_RUN;
 }
 
@@ -406,6 +423,10 @@ static bool settle_login(struct parse *p)
 		   options->protocol == OPTIONS_BINARY) {
 		complain(p, "-Y: binary clients cannot log in that way: only "
 			    "--protocol=ascii goes with it");
+	} else if (options->udp_port != 0 &&
+		   (options->sasl || options->auth_file != NULL)) {
+		complain(p, "-U: over UDP nobody can log in: it does not go "
+			    "with -S or -Y");
 	} else if (options->read_only_users != NULL && !options->sasl &&
 		   options->auth_file == NULL) {
 		complain(p, "--read-only-user: without -S or -Y there are no "

@@ -19,11 +19,12 @@
 
 #include "storage/storage.h"
 
-/* One TCP address to listen on. */
+/* One address to listen on, by TCP, by UDP or by both. */
 struct options_listen {
 	char *host;    /* name or number, without brackets; NULL: every one */
 	uint16_t port; /* 0: any free one */
-	bool own_port; /* it came with -l, not from -p */
+	uint16_t udp_port; /* the same for UDP */
+	bool own_port;	   /* they came with -l, not from -p and -U */
 };
 
 enum options_protocol { OPTIONS_AUTO, OPTIONS_ASCII, OPTIONS_BINARY };
@@ -31,9 +32,10 @@ enum options_access { OPTIONS_BTREE, OPTIONS_HASH };
 
 struct options {
 	/* Where it listens. All final: -p, -l and -s are worked in already. */
-	struct options_listen *listen; /* none if TCP is off */
+	struct options_listen *listen; /* none if TCP and UDP are off */
 	size_t listen_count;
 	int32_t port;	      /* as given: -1 any free one, 0 no TCP */
+	int32_t udp_port;     /* the same for UDP */
 	char *unix_socket;    /* absolute path, or NULL */
 	uint32_t unix_mask;   /* mode bits of the socket: 0700 */
 	uint32_t backlog;     /* for listen() */

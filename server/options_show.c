@@ -34,7 +34,6 @@ void option_expects(const struct option_row *row, char *buf, size_t buf_bytes)
 	static const char *const fixed[] = {
 		[OPTION_SWITCH] = "yes or no",
 		[OPTION_PORT] = "a port from 0 to 65535, or -1",
-		[OPTION_ZERO] = "a port from 0 to 65535, or -1",
 		[OPTION_MODE] = "an octal mode from 0 to 777",
 		[OPTION_CHAR] = "one printable character",
 		[OPTION_TEXT] = "a name",
@@ -191,7 +190,6 @@ void option_show(const struct option_row *row, const struct options *options,
 		show_listen(options, buf, buf_bytes);
 		return;
 	case OPTION_EXTENDED:
-	case OPTION_ZERO:
 	case OPTION_LATER:
 	case OPTION_NO_EFFECT:
 	case OPTION_SILENT:
@@ -208,7 +206,6 @@ void option_show(const struct option_row *row, const struct options *options,
 static const struct {
 	const char *name, *value;
 } constants[] = {
-	{"udpport", "0"},
 	{"oldest", "0"},
 	{"evictions", "off"},
 	{"growth_factor", "1.25"},

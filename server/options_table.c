@@ -54,8 +54,10 @@ const struct option_row option_rows[] = {
 	  .arg = "mask", .preset = "700", FIELD(unix_mask),
 	  .setting = "umask",
 	  .help = "access mode of the UNIX socket, in octal" },
-	{ OPTION_ZERO, OPTION_NETWORK, 'U', .name = "udp-port", .arg = "num",
-	  .help = "UDP port; there is no UDP in this version: only 0" },
+	{ OPTION_PORT, OPTION_NETWORK, 'U', .name = "udp-port", .arg = "num",
+	  .preset = "0", FIELD(udp_port), .setting = "udpport",
+	  .help = "UDP port, and the TCP port if -p is not given; 0: no UDP; "
+		  "-1: any free port" },
 	{ OPTION_NUMBER, OPTION_NETWORK, 'c', .name = "conn-limit",
 	  .arg = "num", .preset = "1024", FIELD(conn_limit),
 	  .min = 1, .max = 1000000, .setting = "maxconns",

@@ -37,7 +37,6 @@ enum option_type {
 	OPTION_COUNT,  /* uint32_t, one more each time */
 	/* These set no field. */
 	OPTION_EXTENDED,  /* a list of -o names */
-	OPTION_ZERO,	  /* takes 0; else as OPTION_LATER */
 	OPTION_LATER,	  /* refused: `help` is not available */
 	OPTION_NO_EFFECT, /* accepted, and said so; `help`: why */
 	OPTION_SILENT,	  /* accepted: what it asks for is always so */

@@ -127,16 +127,6 @@ static enum option_verdict set_port(const char *text, int32_t *field)
 	return OPTION_TAKEN;
 }
 
-static enum option_verdict set_zero(const char *text)
-{
-	int32_t port;
-	enum option_verdict verdict = set_port(text, &port);
-
-	if (verdict == OPTION_TAKEN && port != 0)
-		verdict = OPTION_UNAVAILABLE;
-	return verdict;
-}
-
 static enum option_verdict set_mode(const char *text, uint32_t *field)
 {
 	size_t len = strlen(text);
@@ -381,8 +371,6 @@ enum option_verdict option_set(const struct option_row *row, const char *text,
 		return set_listen(text, options);
 	case OPTION_COUNT:
 		return set_count(row, text, field);
-	case OPTION_ZERO:
-		return set_zero(text);
 	case OPTION_LATER:
 		return OPTION_UNAVAILABLE;
 	case OPTION_EXTENDED:

@@ -235,6 +235,17 @@ void output_fill(struct output *out, struct reply *reply, const char *data,
 
 /* --- sending ------------------------------------------------------------ */
 
+/* OUTPUT_EMPTY: nothing stops it. */
+static enum output_state reply_state(const struct reply *reply,
+				     struct store_client *client)
+{
+	if (reply->pending)
+		return OUTPUT_PENDING;
+	if (reply->shown_from != 0 && !store_shown(client, reply->shown_from))
+		return OUTPUT_HIDDEN;
+	return OUTPUT_EMPTY;
+}
+
 /*
  * Gathers what may leave now. *ret_stop is the first reply that may not (or
  * for which there was no room), *ret_state says why.
@@ -250,15 +261,9 @@ static int output_gather(const struct output *out, struct store_client *client,
 	for (reply = out->head; reply != NULL; reply = reply->next) {
 		if (count == OUTPUT_IOV_MAX)
 			break;
-		if (reply->pending) {
-			*ret_state = OUTPUT_PENDING;
+		*ret_state = reply_state(reply, client);
+		if (*ret_state != OUTPUT_EMPTY)
 			break;
-		}
-		if (reply->shown_from != 0 &&
-		    !store_shown(client, reply->shown_from)) {
-			*ret_state = OUTPUT_HIDDEN;
-			break;
-		}
 		if (reply->bytes == 0)
 			continue;
 		iov[count].iov_base = (void *)(uintptr_t)reply->data;
@@ -315,4 +320,40 @@ enum output_state output_send(struct output *out, int fd,
 		if (count < OUTPUT_IOV_MAX)
 			return state;
 	}
+}
+
+/* --- for those who send themselves -------------------------------------- */
+
+enum output_state output_ready(const struct output *out,
+			       struct store_client *client, size_t *ret_bytes)
+{
+	enum output_state state = OUTPUT_EMPTY;
+	const struct reply *reply;
+
+	*ret_bytes = 0;
+	for (reply = out->head; reply != NULL; reply = reply->next) {
+		state = reply_state(reply, client);
+		if (state != OUTPUT_EMPTY)
+			break;
+		*ret_bytes += reply->bytes;
+	}
+	return state;
+}
+
+size_t output_take(struct output *out, char *to, size_t bytes)
+{
+	size_t taken = 0;
+
+	while (out->head != NULL && taken < bytes) {
+		const struct reply *reply = out->head;
+		size_t part = bytes - taken;
+
+		if (part > reply->bytes)
+			part = reply->bytes;
+		if (part > 0)
+			memcpy(to + taken, reply->data, part);
+		taken += part;
+		output_consume(out, part, NULL);
+	}
+	return taken;
 }

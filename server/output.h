@@ -114,4 +114,17 @@ void output_fill(struct output *out, struct reply *reply, const char *data,
 enum output_state output_send(struct output *out, int fd,
 			      struct store_client *client, size_t *ret_sent);
 
+/*
+ * What would stop output_send(), and in *ret_bytes what may leave before that.
+ * Never BLOCKED or BROKEN.
+ */
+enum output_state output_ready(const struct output *out,
+			       struct store_client *client, size_t *ret_bytes);
+
+/*
+ * Moves at most `bytes` from the front of the queue to `to`, and returns their
+ * number. The caller knows that they may leave.
+ */
+size_t output_take(struct output *out, char *to, size_t bytes);
+
 #endif

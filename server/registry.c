@@ -5,11 +5,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "server/conn.h"
 
@@ -106,6 +103,7 @@ int registry_list(struct registry *registry,
 	TAILQ_FOREACH (listener, &registry->listeners, link) {
 		entries[count].fd = listener->fd;
 		entries[count].step = -1;
+		entries[count].is_udp = listener->is_udp;
 		(void)snprintf(entries[count].addr, sizeof(entries[count].addr),
 			       "%s", listener->addr);
 		count++;
@@ -118,31 +116,46 @@ int registry_list(struct registry *registry,
 	return count;
 }
 
+void registry_format_sockaddr(const union registry_sockaddr *addr, bool is_udp,
+			      char *buf, size_t buf_bytes)
+{
+	const char *kind = is_udp ? "udp" : "tcp";
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	if (addr->any.sa_family == AF_INET) {
+		(void)inet_ntop(AF_INET, &addr->in.sin_addr, text,
+				sizeof(text));
+		(void)snprintf(buf, buf_bytes, "%s:%s:%u", kind, text,
+			       ntohs(addr->in.sin_port));
+	} else {
+		(void)inet_ntop(AF_INET6, &addr->in6.sin6_addr, text,
+				sizeof(text));
+		(void)snprintf(buf, buf_bytes, "%s6:[%s]:%u", kind, text,
+			       ntohs(addr->in6.sin6_port));
+	}
+}
+
+static bool is_udp(int fd)
+{
+	socklen_t len = sizeof(int);
+	int type;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	       type == SOCK_DGRAM;
+}
+
 void registry_format_addr(int fd, bool peer, char *buf, size_t buf_bytes)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-		struct sockaddr_un un;
-	} addr = {.any.sa_family = AF_UNSPEC};
+	union registry_sockaddr addr = {.any.sa_family = AF_UNSPEC};
 	socklen_t len = sizeof(addr);
-	char text[INET6_ADDRSTRLEN] = "?";
 
 	if ((peer ? getpeername(fd, &addr.any, &len)
 		  : getsockname(fd, &addr.any, &len)) != 0)
 		addr.any.sa_family = AF_UNSPEC;
 	switch (addr.any.sa_family) {
 	case AF_INET:
-		(void)inet_ntop(AF_INET, &addr.in.sin_addr, text, sizeof(text));
-		(void)snprintf(buf, buf_bytes, "tcp:%s:%u", text,
-			       ntohs(addr.in.sin_port));
-		break;
 	case AF_INET6:
-		(void)inet_ntop(AF_INET6, &addr.in6.sin6_addr, text,
-				sizeof(text));
-		(void)snprintf(buf, buf_bytes, "tcp6:[%s]:%u", text,
-			       ntohs(addr.in6.sin6_port));
+		registry_format_sockaddr(&addr, is_udp(fd), buf, buf_bytes);
 		break;
 	case AF_UNIX:
 		/* A client's end has no name: show whom it called. */

@@ -182,10 +182,10 @@ void stats_sizes(struct server *server, struct stats_sink *sink)
 /* The nearest of memcached's names. A switch, so that no step is forgotten. */
 static const char *state_name(const struct registry_entry *entry, int self_fd)
 {
-	if (entry->step < 0)
-		return "conn_listening";
 	if (entry->fd == self_fd)
 		return "conn_parse_cmd";
+	if (entry->step < 0)
+		return entry->is_udp ? "conn_read" : "conn_listening";
 	switch ((enum conn_step)entry->step) {
 	case CONN_COMMAND:
 		return "conn_read";
@@ -210,6 +210,10 @@ static void say_conn(const struct registry_entry *entry,
 	char prefix[16], name[64];
 
 	(void)snprintf(prefix, sizeof(prefix), "%d:", entry->fd);
+	if (entry->is_udp) {
+		(void)snprintf(name, sizeof(name), "%sUDP", prefix);
+		sink->take(sink, name, "UDP");
+	}
 	(void)snprintf(name, sizeof(name), "%saddr", prefix);
 	sink->take(sink, name, entry->addr);
 	if (entry->step >= 0) {

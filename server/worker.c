@@ -18,6 +18,7 @@
 #include "server/exec.h"
 #include "server/login_thread.h"
 #include "server/shared.h"
+#include "server/udp.h"
 
 /* A yielding connection sends only when it has this much: fewer calls. */
 #define WORKER_SEND_EARLY 65536
@@ -46,7 +47,7 @@ void worker_wake(void *arg)
 	(void)!write(worker->wake_fd, &one, sizeof(one));
 }
 
-bool worker_post(struct worker *worker, int fd, int listen_fd)
+bool worker_post(struct worker *worker, int fd, int listen_fd, bool is_udp)
 {
 	struct arrival *arrival = malloc(sizeof(*arrival));
 
@@ -54,6 +55,7 @@ bool worker_post(struct worker *worker, int fd, int listen_fd)
 		return false;
 	arrival->fd = fd;
 	arrival->listen_fd = listen_fd;
+	arrival->is_udp = is_udp;
 	(void)pthread_mutex_lock(&worker->inbox_lock);
 	STAILQ_INSERT_TAIL(&worker->inbox, arrival, link);
 	(void)pthread_mutex_unlock(&worker->inbox_lock);
@@ -72,7 +74,10 @@ static void worker_take_arrivals(struct worker *worker)
 		struct arrival *arrival = STAILQ_FIRST(&list);
 
 		STAILQ_REMOVE_HEAD(&list, link);
-		conn_new(worker, arrival->fd, arrival->listen_fd);
+		if (arrival->is_udp)
+			udp_socket_new(worker, arrival->fd, arrival->listen_fd);
+		else
+			conn_new(worker, arrival->fd, arrival->listen_fd);
 		free(arrival);
 	}
 }
@@ -100,7 +105,10 @@ static void worker_take_checked(struct worker *worker)
 	}
 }
 
-/* Lets connections end when their answers have left, also late comers. */
+/*
+ * Lets connections end when their answers have left, also late comers.
+ * Datagrams end by themselves, and half an answer is none.
+ */
 static void worker_drain(struct worker *worker)
 {
 	struct conn *conn, *next;
@@ -108,8 +116,11 @@ static void worker_drain(struct worker *worker)
 	if (!worker->draining)
 		worker->drain_until = worker->tick + WORKER_DRAIN_SECONDS;
 	worker->draining = true;
+	udp_stop(worker);
 	for (conn = TAILQ_FIRST(&worker->conns); conn != NULL; conn = next) {
 		next = TAILQ_NEXT(conn, link);
+		if (conn->udp != NULL)
+			continue;
 		conn_shut(conn);
 		if (conn->step == CONN_LINGERING)
 			conn_close(conn);
@@ -284,6 +295,7 @@ static void *worker_main(void *arg)
 
 void worker_free(struct worker *worker)
 {
+	udp_free(worker);
 	if (worker->wake_event != NULL)
 		event_free(worker->wake_event);
 	if (worker->tick_event != NULL)

@@ -29,14 +29,16 @@ struct event;
 struct event_base;
 struct login_attempt;
 struct server;
+struct udp_socket;
 
 TAILQ_HEAD(conn_list, conn);
 
-/* A connection on its way from the listener to its worker. */
+/* A socket on its way from the listener to its worker. */
 struct arrival {
 	STAILQ_ENTRY(arrival) link;
 	int fd;
 	int listen_fd; /* the listener it came through */
+	bool is_udp;   /* no connection, but a socket for datagrams */
 };
 STAILQ_HEAD(arrival_list, arrival);
 STAILQ_HEAD(checked_list, login_attempt);
@@ -65,6 +67,7 @@ struct worker {
 	struct conn_list parked;   /* wait for the store or their output */
 	struct conn_list dirty;	   /* may have something to send */
 	struct conn_list hidden;   /* hold an answer not yet durable */
+	struct udp_socket *udp;	   /* its sockets for datagrams */
 
 	struct store_op *ops; /* writes of this turn, in order */
 	struct store_op **ops_tail;
@@ -98,11 +101,11 @@ void worker_join(struct worker *worker);
 void worker_free(struct worker *worker);
 
 /*
- * Hands over an accepted socket, which is the worker's from now on. Returns
- * false without memory: the socket is still the caller's.
+ * Hands over an accepted socket, or one for datagrams, which is the worker's
+ * from now on. Returns false without memory: the socket is still the caller's.
  * Thread: any. Blocks: on inbox_lock, briefly.
  */
-bool worker_post(struct worker *worker, int fd, int listen_fd);
+bool worker_post(struct worker *worker, int fd, int listen_fd, bool is_udp);
 
 /* Gives a checked login back. Thread: any. Blocks: as worker_post(). */
 void worker_post_login(struct worker *worker, struct login_attempt *attempt);

@@ -22,6 +22,7 @@ import tempfile
 from pathlib import Path
 
 from harness.talk import Talk
+from harness.udp import Udp
 from harness.wait import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,7 +86,8 @@ class Server:
         if owner is not None:  # whom the process will belong to
             os.chown(self.dir, owner, -1)
         self.process = None
-        self.addresses = []
+        self.addresses = []  # of TCP
+        self.udp_addresses = []
         self.ending = False
         try:
             self.start()
@@ -132,11 +134,15 @@ class Server:
             return True
         if not self.port_file.exists():
             return False
-        self.addresses = [
-            ("127.0.0.1" if family == "INET" else "::1", int(port))
-            for family, port in re.findall(
-                r"^TCP (INET6?): (\d+)$", self.port_file.read_text(), re.M)]
-        return bool(self.addresses)
+        self.addresses = self._find_addresses("TCP")
+        self.udp_addresses = self._find_addresses("UDP")
+        return bool(self.addresses or self.udp_addresses)
+
+    def _find_addresses(self, kind):
+        return [("127.0.0.1" if family == "INET" else "::1", int(port))
+                for family, port in re.findall(
+                    rf"^{kind} (INET6?): (\d+)$",
+                    self.port_file.read_text(), re.M)]
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -214,6 +220,10 @@ class Server:
                 raise
             return Talk(sock)
         return Talk(socket.create_connection(address or self.addresses[0]))
+
+    def udp(self, address=None):
+        """A new client of UDP; by default of the first address."""
+        return Udp(address or self.udp_addresses[0])
 
     def stats(self, group=""):
         with self.connect() as talk:

@@ -77,8 +77,16 @@ static const struct {
 	{"-v -d --verbose", "verbosity", "2"},
 	{"-a 0770", "umask", "770"},
 	{"-a 7", "umask", "7"},
-	{"-U 0", "udpport", "0"},
-	{"--udp-port=0", "udpport", "0"},
+	{"", "udpport", "0"},
+	{"-U 0", "tcpport", "21201"},
+	{"-U 7", "udpport", "7"},
+	{"-U 7", "tcpport", "7"},
+	{"-U 7 -p 8", "udpport", "7"},
+	{"-U 7 -p 8", "tcpport", "8"},
+	{"-U 7 -p 0", "tcpport", "0"},
+	{"-U -1", "udpport", "-1"},
+	{"-U -1", "tcpport", "-1"},
+	{"--udp-port=65535", "udpport", "65535"},
 	{"-N", "sync", "interval:1000"},
 	{"--sync=write", "sync", "write"},
 	{"--sync=interval:1", "sync", "interval:1"},
@@ -220,8 +228,12 @@ static const struct {
 	{"-o idle_timeout=x",
 	 "-o idle_timeout: \"x\" is not a number from 0 to 31536000"},
 	{"-o maxconns_fast,ext_path=/x:1g", "-o ext_path: unknown option"},
-	{"-U 11211", "-U 11211 is not available in this version"},
-	{"-U -1", "-U -1 is not available in this version"},
+	{"-U 65536", "-U: \"65536\" is not a port from 0 to 65535, or -1"},
+	{"-U 0 -p 0", "-p 0 without -s: nothing to listen on"},
+	{"-U 7 -S",
+	 "-U: over UDP nobody can log in: it does not go with -S or -Y"},
+	{"-Y /f -U -1",
+	 "-U: over UDP nobody can log in: it does not go with -S or -Y"},
 	{"-U x", "-U: \"x\" is not a port from 0 to 65535, or -1"},
 	{"-?", "unknown option -?; -h lists them"},
 	{"-S -Y /f", "-S is for binary clients and -Y for text clients: there "
@@ -365,6 +377,20 @@ START_TEST(test_parse_unix_socket_turns_tcp_off)
 }
 END_TEST
 
+START_TEST(test_parse_unix_socket_turns_udp_off)
+{
+	struct run run;
+
+	run_line(&run, "-s /x -U 7 -S");
+	ck_assert_int_eq(run.result, OPTIONS_RUN);
+	ck_assert_uint_eq(run.options.listen_count, 0);
+	ck_assert_int_eq(run.options.udp_port, 0);
+	ck_assert_str_eq(run.err, "memcachedb: warning: -s turns UDP off: "
+				  "-U is unused\n");
+	run_end(&run);
+}
+END_TEST
+
 START_TEST(test_parse_unix_socket_too_long)
 {
 	char line[200];
@@ -409,6 +435,31 @@ START_TEST(test_parse_addresses)
 	check_listen(&run.options, 3, "fe80::2", 5);
 	check_listen(&run.options, 4, "::1", 5);
 	check_listen(&run.options, 5, NULL, 9);
+	run_end(&run);
+}
+END_TEST
+
+START_TEST(test_parse_addresses_of_udp)
+{
+	struct run run;
+
+	run_fine(&run, "-l a,b:7 -U 6");
+	check_listen(&run.options, 0, "a", 6);
+	check_listen(&run.options, 1, "b", 7);
+	ck_assert_uint_eq(run.options.listen[0].udp_port, 6);
+	ck_assert_uint_eq(run.options.listen[1].udp_port, 7);
+	run_end(&run);
+
+	run_fine(&run, "-l a,b:7 -p 5 -U -1");
+	check_listen(&run.options, 0, "a", 5);
+	ck_assert_uint_eq(run.options.listen[0].udp_port, 0);
+	ck_assert_uint_eq(run.options.listen[1].udp_port, 7);
+	run_end(&run);
+
+	run_fine(&run, "-p 0 -U 6");
+	ck_assert_uint_eq(run.options.listen_count, 1);
+	ck_assert_int_eq(run.options.port, 0);
+	ck_assert_uint_eq(run.options.listen[0].udp_port, 6);
 	run_end(&run);
 }
 END_TEST
@@ -490,8 +541,10 @@ int main(void)
 	tcase_add_test(tcase, test_parse_wants_a_user_from_root);
 	tcase_add_test(tcase, test_parse_item_size_against_memory);
 	tcase_add_test(tcase, test_parse_unix_socket_turns_tcp_off);
+	tcase_add_test(tcase, test_parse_unix_socket_turns_udp_off);
 	tcase_add_test(tcase, test_parse_unix_socket_too_long);
 	tcase_add_test(tcase, test_parse_addresses);
+	tcase_add_test(tcase, test_parse_addresses_of_udp);
 	tcase_add_test(tcase, test_parse_address_default);
 	tcase_add_test(tcase, test_U70_relative_paths_become_absolute);
 	tcase_add_test(tcase, test_parse_warns_once_of_what_has_no_effect);

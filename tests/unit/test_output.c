@@ -265,6 +265,57 @@ START_TEST(test_output_broken_peer)
 }
 END_TEST
 
+/* What is not sent, but taken: the same order, the same conditions. */
+START_TEST(test_output_ready_is_what_would_be_sent)
+{
+	static struct store_op op;
+	static struct reply reply;
+	size_t bytes, room;
+	char *to;
+
+	ck_assert_int_eq(output_ready(&f->out, NULL, &bytes), OUTPUT_EMPTY);
+	ck_assert_uint_eq(bytes, 0);
+	write_text("four");
+	output_expect(&f->out, &reply, &op, 100);
+	ck_assert_int_eq(output_ready(&f->out, NULL, &bytes), OUTPUT_PENDING);
+	ck_assert_uint_eq(bytes, 4);
+	output_fill(&f->out, &reply, "six", 3, 0);
+	to = output_room(&f->out, 1, &room);
+	ck_assert_ptr_nonnull(to);
+	*to = '!';
+	output_keep(&f->out, 1, 9);
+	ck_assert_int_eq(output_ready(&f->out, NULL, &bytes), OUTPUT_HIDDEN);
+	ck_assert_uint_eq(bytes, 7);
+	durable = 9;
+	ck_assert_int_eq(output_ready(&f->out, NULL, &bytes), OUTPUT_EMPTY);
+	ck_assert_uint_eq(bytes, 8);
+}
+END_TEST
+
+START_TEST(test_output_take_gives_parts_of_any_size)
+{
+	static struct store_op op;
+	struct reply silent, reply;
+	char got[8];
+
+	write_text("abc");
+	output_expect(&f->out, &silent, &op, 100);
+	output_fill(&f->out, &silent, "", 0, 0);
+	output_expect(&f->out, &reply, &op, 100);
+	output_fill(&f->out, &reply, "defg", 4, 0);
+	write_text("h");
+	ck_assert_uint_eq(output_take(&f->out, got, 2), 2);
+	ck_assert_mem_eq(got, "ab", 2);
+	ck_assert_uint_eq(output_take(&f->out, got, 3), 3);
+	ck_assert_mem_eq(got, "cde", 3);
+	ck_assert_uint_eq(output_take(&f->out, got, sizeof(got)), 3);
+	ck_assert_mem_eq(got, "fgh", 3);
+	ck_assert_uint_eq(output_take(&f->out, got, sizeof(got)), 0);
+	ck_assert_int_eq(freed_ops, 2);
+	ck_assert_uint_eq(f->pool.taken, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("output");
@@ -284,6 +335,8 @@ int main(void)
 		tests,
 		test_output_small_answers_behind_pending_ones_share_a_block);
 	tcase_add_test(tests, test_output_broken_peer);
+	tcase_add_test(tests, test_output_ready_is_what_would_be_sent);
+	tcase_add_test(tests, test_output_take_gives_parts_of_any_size);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
