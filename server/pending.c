@@ -149,6 +149,7 @@ static void count_kind(struct worker *worker, const struct store_op *op)
 	case STORE_LEASE: /* counted by who asked */
 	case STORE_FLUSH:
 	case STORE_RECLAIM:
+	case STORE_DELETE_OLDER:
 		break;
 	}
 }

@@ -144,6 +144,10 @@ static int change_live(struct apply *apply, struct store_op *op,
 		return apply_invalidate(apply, op, old);
 	case STORE_RECLAIM:
 		return apply_reclaim(apply, op, old);
+	case STORE_DELETE_OLDER:
+		return old->peek.record.stamp < op->cas
+			       ? apply_delete(apply, op, old)
+			       : answer(op, STORE_NOT_FOUND);
 	case STORE_FLUSH:
 		return apply_flush(apply, op);
 	}
@@ -176,6 +180,7 @@ static int change_missing(struct apply *apply, struct store_op *op,
 	case STORE_GET_AND_TOUCH:
 	case STORE_DELETE:
 	case STORE_INVALIDATE:
+	case STORE_DELETE_OLDER:
 		return answer(op, STORE_NOT_FOUND);
 	case STORE_RECLAIM:
 		return apply_reclaim(apply, op, old);

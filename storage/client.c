@@ -108,6 +108,17 @@ void clients_durable(struct clients *clients, uint64_t position)
 	(void)pthread_mutex_unlock(&clients->lock);
 }
 
+void clients_job_ended(struct clients *clients)
+{
+	struct store_client *client;
+
+	(void)pthread_mutex_lock(&clients->lock);
+	for (client = clients->first; client != NULL; client = client->next)
+		if (atomic_exchange(&client->want_job, false))
+			client->wake(client->arg);
+	(void)pthread_mutex_unlock(&clients->lock);
+}
+
 void clients_release(void *arg)
 {
 	struct clients *clients = arg;
@@ -185,6 +196,7 @@ void store_client_free(struct store_client *client)
 void store_submit(struct store_client *client, struct store_op *first)
 {
 	struct store_op *last = NULL;
+	size_t count = 0;
 
 	if (first == NULL)
 		return;
@@ -197,10 +209,11 @@ void store_submit(struct store_client *client, struct store_op *first)
 		else
 			client->oldest = op;
 		client->newest = op;
-		client->in_flight++;
 		last = op;
+		count++;
 	}
-	writer_push(&client->store->writer, first, last);
+	client->in_flight += count;
+	writer_push(&client->store->writer, first, last, count);
 }
 
 struct store_op *store_reap(struct store_client *client)
@@ -244,4 +257,21 @@ bool store_shown(struct store_client *client, uint64_t shown_from)
 	if (wanted == 0 || shown_from < wanted)
 		atomic_store(&client->want_shown, shown_from);
 	return atomic_load(&clients->durable) >= shown_from;
+}
+
+uint64_t store_job_begin(struct store_client *client, enum store_job job)
+{
+	return maint_ask(&client->store->maint, job);
+}
+
+enum store_job_result store_job_result(struct store_client *client,
+				       uint64_t ticket)
+{
+	const struct maint *maint = &client->store->maint;
+	enum store_job_result result = maint_result(maint, ticket);
+
+	if (result != STORE_JOB_RUNNING)
+		return result;
+	atomic_store(&client->want_job, true);
+	return maint_result(maint, ticket);
 }

@@ -34,6 +34,7 @@ struct store_client {
 	_Atomic uint64_t applied, durable; /* tickets */
 	atomic_bool want_applied;
 	_Atomic uint64_t want_shown; /* a position; 0: none */
+	atomic_bool want_job;
 	/* the owner's */
 	struct store_op *oldest, *newest;
 	uint64_t last_ticket;
@@ -73,6 +74,9 @@ uint64_t clients_snapshot(struct clients *clients);
 
 /* That snapshot is durable. Wakes who waits. Thread: one at a time. */
 void clients_durable(struct clients *clients, uint64_t position);
+
+/* A job has ended. Wakes who waits for one. Thread: any. */
+void clients_job_ended(struct clients *clients);
 
 /* The store has failed: nobody needs to wait any more. Thread: any. */
 void clients_release(void *clients);

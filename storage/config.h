@@ -48,6 +48,11 @@ struct store_config {
 	bool shared_regions; /* region files on disk, for db5.3_stat */
 	enum store_sync sync;
 	uint32_t sync_interval_ms;
+	/*
+	 * How long store_close() may write changed pages; if that is not
+	 * enough, the next start recovers them from the log. 0: no limit.
+	 */
+	uint32_t close_ms;
 	uint32_t checkpoint_seconds; /* 0: only by volume and at the end */
 	uint64_t checkpoint_bytes;   /* of log since the last checkpoint */
 	uint32_t trickle_percent;    /* share of cache pages kept clean */

@@ -58,11 +58,13 @@ static void run_round(struct flusher *flusher)
 {
 	struct clients *clients = &flusher->store->clients;
 	uint64_t position = clients_snapshot(clients);
+	int64_t began = thread_now_us();
 
 	if (env_failed(&flusher->store->env))
 		return;
 	if (flush_until_it_fits(flusher) != 0)
 		return;
+	latency_add(&flusher->latency, (uint64_t)(thread_now_us() - began));
 	atomic_fetch_add_explicit(&flusher->syncs, 1, memory_order_relaxed);
 	/* Otherwise the writer has said so already. */
 	if (flusher->store->config.sync == STORE_SYNC_ALWAYS)

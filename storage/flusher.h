@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "storage/latency.h"
+
 struct store;
 
 struct flusher {
@@ -28,6 +30,7 @@ struct flusher {
 	pthread_cond_t work;
 	bool wanted, stop;
 	_Atomic uint64_t syncs;
+	struct latency latency; /* of writing and syncing the log */
 };
 
 /* Returns 0 or -errno. */

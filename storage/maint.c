@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "storage/client.h"
 #include "storage/space.h"
 #include "storage/thread.h"
 
-#define TICK_MS		     200
-#define ANSWER_MS	     3000
-#define RETRY_MS	     2000
-#define TRICKLE_STEP_PERCENT 10
-#define PAGES_IN_ROW_MIN     32
-#define PAGES_IN_ROW_MAX     4096
-#define PAUSE_US	     2000
+#define TICK_MS		 200
+#define ANSWER_MS	 3000
+#define RETRY_MS	 2000
+#define PAGES_IN_ROW_MIN 32
+#define PAGES_IN_ROW_MAX 4096
+#define PAUSE_US	 2000
 
 /* Bytes of log written since the first; only differences mean something. */
 static uint64_t log_position(struct env *env)
@@ -33,26 +33,29 @@ static uint64_t log_position(struct env *env)
 	return position;
 }
 
-static void remove_logs(struct env *env)
+/* Returns 0 or -errno. */
+static int remove_logs(struct env *env)
 {
 	char **names = NULL;
-	int error;
+	int error, rc = 0;
 
-	if (env->config->keep_logs)
-		return;
 	error = env->db_env->log_archive(env->db_env, &names, DB_ARCH_ABS);
 	if (error != 0) {
 		env_complain(env, "old log files cannot be listed: %s",
 			     db_strerror(error));
-		return;
+		return -EIO;
 	}
 	if (names == NULL)
-		return;
-	for (char **name = names; *name != NULL; name++)
-		if (unlink(*name) != 0 && errno != ENOENT)
-			env_complain(env, "%s: cannot be removed: %s", *name,
-				     strerror(errno));
+		return 0;
+	for (char **name = names; *name != NULL; name++) {
+		if (unlink(*name) == 0 || errno == ENOENT)
+			continue;
+		rc = -errno;
+		env_complain(env, "%s: cannot be removed: %s", *name,
+			     strerror(errno));
+	}
 	free(names);
+	return rc;
 }
 
 /*
@@ -67,7 +70,8 @@ static int checkpoint(struct env *env)
 	if (!env_synced(env))
 		return -EIO;
 	if (error == 0) {
-		remove_logs(env);
+		if (!env->config->keep_logs)
+			(void)remove_logs(env);
 		return 0;
 	}
 	if (error == DB_RUNRECOVERY)
@@ -97,6 +101,12 @@ static void set_pace(struct maint *maint, uint32_t pages_in_row)
 	(void)db_env->set_mp_max_write(db_env, (int)pages_in_row, PAUSE_US);
 }
 
+static void note_checkpoint(struct maint *maint, int64_t now_ms)
+{
+	atomic_store(&maint->checkpoint_ended_ms, now_ms);
+	atomic_fetch_add(&maint->checkpoints, 1);
+}
+
 static bool checkpoint_is_due(const struct maint *maint, int64_t now_ms)
 {
 	const struct store_config *config = maint->env->config;
@@ -110,7 +120,8 @@ static bool checkpoint_is_due(const struct maint *maint, int64_t now_ms)
 		age_ms >= (int64_t)config->checkpoint_seconds * 1000);
 }
 
-static void run_checkpoint(struct maint *maint)
+/* Returns 0, or why there is none. */
+static int run_checkpoint(struct maint *maint)
 {
 	const struct store_config *config = maint->env->config;
 	uint64_t before = log_position(maint->env);
@@ -122,7 +133,7 @@ static void run_checkpoint(struct maint *maint)
 		error = checkpoint(maint->env);
 	if (error != 0) {
 		maint->not_before_ms = thread_now_ms() + RETRY_MS;
-		return;
+		return error;
 	}
 	meanwhile = log_position(maint->env) - before;
 	/* What came meanwhile is not covered: the next one is due sooner. */
@@ -130,33 +141,11 @@ static void run_checkpoint(struct maint *maint)
 	if (meanwhile < config->checkpoint_bytes / 4)
 		maint->checkpoint_at = before + meanwhile;
 	maint->checkpoint_at_ms = thread_now_ms();
+	note_checkpoint(maint, maint->checkpoint_at_ms);
 	set_pace(maint, meanwhile > config->checkpoint_bytes
 				? maint->pages_in_row * 4
 				: maint->pages_in_row / 2);
-}
-
-/*
- * A step towards so many per cent of clean pages. Every call looks at the
- * whole cache, so there are few of them; how fast it writes is the pace's.
- */
-static void trickle(struct env *env)
-{
-	DB_ENV *db_env = env->db_env;
-	int percent = (int)env->config->trickle_percent;
-	DB_MPOOL_STAT *stat;
-	int clean = 100;
-
-	if (percent == 0 || db_env->memp_stat(db_env, &stat, NULL, 0) != 0)
-		return;
-	if (stat->st_pages > 0)
-		clean = 100 - (int)((uint64_t)stat->st_page_dirty * 100 /
-				    stat->st_pages);
-	free(stat);
-	if (clean >= percent)
-		return;
-	if (clean + TRICKLE_STEP_PERCENT < percent)
-		percent = clean + TRICKLE_STEP_PERCENT;
-	(void)db_env->memp_trickle(db_env, percent, NULL);
+	return 0;
 }
 
 /* A checkpoint under way, too, goes on at full speed. */
@@ -189,7 +178,7 @@ static void make_room(struct maint *maint)
 	if (log_position(maint->env) / file_bytes >
 		    maint->checkpoint_at / file_bytes &&
 	    thread_now_ms() >= maint->not_before_ms)
-		run_checkpoint(maint);
+		(void)run_checkpoint(maint);
 	set_pace(maint, maint->pages_in_row);
 	(void)pthread_mutex_lock(&maint->lock);
 	maint->room_wanted = false;
@@ -198,15 +187,94 @@ static void make_room(struct maint *maint)
 	(void)pthread_mutex_unlock(&maint->lock);
 }
 
-static bool wait_tick(struct maint *maint, bool *ret_room_wanted)
+uint64_t maint_ask(struct maint *maint, enum store_job job)
+{
+	uint64_t ticket;
+
+	(void)pthread_mutex_lock(&maint->lock);
+	maint->asked[job] = true;
+	ticket = (maint->round + 1) * MAINT_JOBS + job;
+	(void)pthread_cond_signal(&maint->wake);
+	(void)pthread_mutex_unlock(&maint->lock);
+	return ticket;
+}
+
+enum store_job_result maint_result(const struct maint *maint, uint64_t ticket)
+{
+	uint64_t round = ticket / MAINT_JOBS;
+	uint64_t failed;
+
+	if (env_failed(maint->env))
+		return STORE_JOB_FAILED;
+	if (atomic_load(&maint->rounds_ended) < round)
+		return STORE_JOB_RUNNING;
+	failed = atomic_load(&maint->rounds_failed[ticket % MAINT_JOBS]);
+	return failed >> (round % MAINT_ROUNDS) & 1 ? STORE_JOB_FAILED
+						    : STORE_JOB_DONE;
+}
+
+/* Begins a round with what was asked for. Called with the lock held. */
+static bool begin_round(struct maint *maint, bool *ret_asked)
+{
+	bool any = false;
+
+	for (int job = 0; job < MAINT_JOBS; job++) {
+		ret_asked[job] = maint->asked[job];
+		any = any || maint->asked[job];
+		maint->asked[job] = false;
+	}
+	if (any)
+		maint->round++;
+	return any;
+}
+
+static void note_result(_Atomic uint64_t *failed, uint64_t round, int error)
+{
+	uint64_t bit = UINT64_C(1) << (round % MAINT_ROUNDS);
+
+	if (error != 0)
+		atomic_fetch_or(failed, bit);
+	else
+		atomic_fetch_and(failed, ~bit);
+}
+
+static void run_round(struct maint *maint, const bool *asked)
+{
+	uint64_t round = atomic_load(&maint->rounds_ended) + 1;
+	int error = 0;
+
+	if (asked[STORE_CHECKPOINT])
+		error = run_checkpoint(maint);
+	note_result(&maint->rounds_failed[STORE_CHECKPOINT], round, error);
+	error = 0;
+	if (asked[STORE_ARCHIVE])
+		error = remove_logs(maint->env);
+	note_result(&maint->rounds_failed[STORE_ARCHIVE], round, error);
+	atomic_store(&maint->rounds_ended, round);
+	clients_job_ended(maint->clients);
+}
+
+/* What is to be done in a tick. */
+struct orders {
+	bool room, round, asked[MAINT_JOBS];
+};
+
+static bool any_orders(const struct maint *maint)
+{
+	return maint->room_wanted || maint->asked[STORE_CHECKPOINT] ||
+	       maint->asked[STORE_ARCHIVE];
+}
+
+static bool wait_tick(struct maint *maint, struct orders *ret)
 {
 	bool go_on;
 
 	(void)pthread_mutex_lock(&maint->lock);
-	if (!maint->stop && !maint->room_wanted)
+	if (!maint->stop && !any_orders(maint))
 		thread_wait_ms(&maint->wake, &maint->lock, TICK_MS);
 	go_on = !maint->stop;
-	*ret_room_wanted = maint->room_wanted;
+	ret->room = maint->room_wanted;
+	ret->round = begin_round(maint, ret->asked);
 	(void)pthread_mutex_unlock(&maint->lock);
 	return go_on;
 }
@@ -214,30 +282,36 @@ static bool wait_tick(struct maint *maint, bool *ret_room_wanted)
 static void *maint_main(void *arg)
 {
 	struct maint *maint = arg;
-	bool room_wanted;
+	struct orders orders;
 
-	while (wait_tick(maint, &room_wanted)) {
+	while (wait_tick(maint, &orders)) {
 		if (!env_synced(maint->env))
 			continue;
-		if (room_wanted)
+		if (orders.room)
 			make_room(maint);
+		if (orders.round)
+			run_round(maint, orders.asked);
 		else if (checkpoint_is_due(maint, thread_now_ms()))
-			run_checkpoint(maint);
+			(void)run_checkpoint(maint);
 		else
-			trickle(maint->env);
+			trickle_step(maint->env, &maint->cache);
 	}
 	return NULL;
 }
 
-int maint_start(struct maint *maint, struct env *env, struct space *space)
+int maint_start(struct maint *maint, struct env *env, struct space *space,
+		struct clients *clients)
 {
 	int rc;
 
 	memset(maint, 0, sizeof(*maint));
 	maint->env = env;
 	maint->space = space;
+	maint->clients = clients;
 	maint->checkpoint_at = log_position(env);
 	maint->checkpoint_at_ms = thread_now_ms();
+	/* Recovery has ended with one. */
+	atomic_init(&maint->checkpoint_ended_ms, maint->checkpoint_at_ms);
 	set_pace(maint, PAGES_IN_ROW_MIN);
 	rc = thread_cond_init(&maint->wake);
 	if (rc != 0)

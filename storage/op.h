@@ -56,8 +56,10 @@ enum store_op_kind {
 	 * `touch`: sets expiry.
 	 */
 	STORE_INVALIDATE,
-	STORE_FLUSH,  /* no key; expiry: when, 0 for now */
-	STORE_RECLAIM /* the sweep's own: delete if expired or flushed */
+	STORE_FLUSH, /* no key; expiry: when, 0 for now */
+	/* the store's own */
+	STORE_RECLAIM,	   /* delete if expired or flushed */
+	STORE_DELETE_OLDER /* delete if stored before the stamp in `cas` */
 };
 
 struct store_client;

@@ -46,7 +46,7 @@ void store_reader_free(struct store_reader *reader)
 		return;
 	(void)reader->db->close(reader->db, DB_NOSYNC);
 	clients_leave(&reader->store->clients);
-	free(reader->peek_room);
+	free(reader->gather);
 	free(reader);
 }
 

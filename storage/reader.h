@@ -13,12 +13,13 @@
 #include "storage/op.h"
 #include "storage/record.h"
 
+struct gather;
 struct store;
 
 struct store_reader {
 	struct store *store;
 	DB *db;
-	unsigned char *peek_room; /* of a walk, made when first needed */
+	struct gather *gather; /* of a walk, made when first needed */
 };
 
 /* The clock of expiry. */

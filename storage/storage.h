@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "storage/config.h"
+#include "storage/job.h"
 #include "storage/op.h"
 
 struct store;
@@ -66,27 +67,61 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 
 /*
  * Where a walk stands. Zeroed: at the start; with only a key set: at the first
- * item that is not before it. Plain data, freely copied.
+ * item that is not before it; with `started`, too: at the first one behind it.
+ * Plain data, freely copied.
  */
 struct store_cursor {
 	char key[STORE_KEY_MAX];
 	size_t key_bytes;
 	bool started, done;
+	/* a hash: the place before, in case this one is deleted */
+	size_t before_bytes;
+	char before[STORE_KEY_MAX];
 };
 
-/* Sees one live item of a walk; no value is read. Returns false to stop. */
+/*
+ * Sees one live item of a walk. Returns false to stop behind it. No lock is
+ * held meanwhile: it may use the reader for all but another walk.
+ */
 typedef bool (*store_visit_fn)(void *arg, const char *key, size_t key_bytes,
 			       const struct store_item *item);
 
 /*
  * One bounded step of a walk over the live items in key order: looks at no
- * more than max_rows records, sets cursor->done at the end, holds no lock
- * afterwards. Items that change meanwhile are seen before or after. A hash has
- * no order: if the last item of a step is gone at the next, the walk fails.
+ * more than max_rows records, sets cursor->done at the end. No value is shown.
+ * Items that change meanwhile are seen before or after. A hash has an order of
+ * its own that changes as it grows: there an item may be seen twice.
  * Thread: owner. Blocks: on page reads.
  */
 enum store_status store_walk(struct store_reader *reader,
 			     struct store_cursor *cursor, size_t max_rows,
+			     store_visit_fn visit, void *arg);
+
+/* Where a scan ends. */
+struct store_limit {
+	enum {
+		STORE_TO_END,
+		STORE_TO_KEY,	  /* with the key itself */
+		STORE_BEFORE_KEY, /* without it */
+		STORE_WITH_PREFIX /* behind the last key that begins so */
+	} kind;
+	const char *key;
+	size_t key_bytes;
+};
+
+/* True if there is key order, so that scans are possible: not in a hash. */
+bool store_has_order(const struct store_reader *reader);
+
+/*
+ * One bounded step of a walk that shows values, too, up to a limit; at which
+ * cursor->done is set, too. item->value lies in the reader's memory until
+ * visit returns; it is NULL if the record is too big for that (64 KB at most):
+ * store_get() has it. What is shown waits for item->shown_from, as in a get.
+ * Needs order, see above. Thread: owner. Blocks: on page reads.
+ */
+enum store_status store_scan(struct store_reader *reader,
+			     struct store_cursor *cursor,
+			     const struct store_limit *limit, size_t max_rows,
 			     store_visit_fn visit, void *arg);
 
 /*

@@ -13,6 +13,9 @@
 #include "storage/refuse.h"
 #include "storage/store_priv.h"
 
+/* A reader and a client each for the sweep and the jobs. */
+#define OWN_READERS 4
+
 static DBTYPE data_type(const struct store_config *config)
 {
 	return config->hash ? DB_HASH : DB_BTREE;
@@ -164,7 +167,8 @@ out_data:
 
 static int start_threads(struct store *store, struct store_refused *refused)
 {
-	int rc = maint_start(&store->maint, &store->env, &store->space);
+	int rc = maint_start(&store->maint, &store->env, &store->space,
+			     &store->clients);
 
 	if (rc != 0)
 		goto out_refuse;
@@ -177,8 +181,13 @@ static int start_threads(struct store *store, struct store_refused *refused)
 	rc = sweep_start(&store->sweep, store);
 	if (rc != 0)
 		goto out_writer;
+	rc = jobs_start(&store->jobs, store);
+	if (rc != 0)
+		goto out_sweep;
 	return 0;
 
+out_sweep:
+	sweep_stop(&store->sweep);
 out_writer:
 	writer_stop(&store->writer);
 out_flusher:
@@ -269,7 +278,7 @@ int store_open(const struct store_config *config, struct store **ret_store,
 		rc = refuse(refused, STORE_REFUSED_SYSTEM, ENOMEM, "no memory");
 		goto out_free;
 	}
-	rc = clients_init(&store->clients, config->readers_max + 2);
+	rc = clients_init(&store->clients, config->readers_max + OWN_READERS);
 	if (rc != 0) {
 		(void)refuse(refused, STORE_REFUSED_SYSTEM, -rc, "no memory");
 		goto out_changes;
@@ -289,17 +298,38 @@ out_free:
 	return rc;
 }
 
+/* Returns true if a last checkpoint will not take long. */
+static bool write_out(struct store *store)
+{
+	const struct store_config *config = &store->config;
+	char *path = home_path(store->home.dir, config->data_file);
+	bool written = config->close_ms == 0 || path == NULL ||
+		       trickle_out(&store->env, path, config->close_ms);
+
+	free(path);
+	if (written)
+		return true;
+	env_say(&store->env, STORE_WARNING,
+		"%u ms were not enough to write all changed pages; they are in "
+		"the log, the next start recovers them",
+		(unsigned)config->close_ms);
+	return false;
+}
+
 int store_close(struct store *store)
 {
+	bool written;
 	int rc;
 
+	jobs_stop(&store->jobs);
 	sweep_stop(&store->sweep);
 	writer_stop(&store->writer);
 	flusher_stop(&store->flusher);
 	maint_stop(&store->maint);
 	rc = env_failed(&store->env) ? -EIO : writer_settle(&store->writer);
+	written = rc == 0 && write_out(store);
 	close_data(store);
-	if (rc == 0)
+	if (written)
 		rc = maint_last_checkpoint(&store->env);
 	if (env_close(&store->env) != 0)
 		rc = -EIO;

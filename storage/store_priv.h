@@ -8,7 +8,9 @@
  *                     flusher.lock, space.lock
  *   flusher.lock      the flusher's flags
  *   maint.lock        its flags, and the answers to those who want room
- *   sweep.lock        its flags; inside clients.lock, by its wake()
+ *   agent.lock        flags of the sweep, and of the jobs; inside clients.lock,
+ *                     by their wake()
+ *   purge.lock        the queue of prefixes to delete
  *   space.lock        the ballast
  *   env.message_lock  how many messages there were; innermost
  */
@@ -20,6 +22,7 @@
 #include "storage/env.h"
 #include "storage/flusher.h"
 #include "storage/home.h"
+#include "storage/jobs.h"
 #include "storage/maint.h"
 #include "storage/meta.h"
 #include "storage/space.h"
@@ -40,6 +43,7 @@ struct store {
 	struct flusher flusher;
 	struct maint maint;
 	struct sweep sweep;
+	struct jobs jobs;
 };
 
 #endif

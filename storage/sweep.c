@@ -3,7 +3,6 @@
  */
 #include "storage/sweep.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "storage/reader.h"
@@ -34,12 +33,11 @@ static bool is_dead(const struct step *step, const struct record *record)
 	       record_flushed(record, step->reclaim_cutoff);
 }
 
-static enum walk_verdict collect(void *arg, const char *key, size_t key_bytes,
-				 const struct peek *peek)
+static enum walk_verdict collect(void *arg, const struct walk_row *row)
 {
 	struct step *step = arg;
 	struct sweep *sweep = step->sweep;
-	const struct record *record = &peek->record;
+	const struct record *record = &row->record;
 	struct store_op *op;
 
 	step->rows++;
@@ -48,7 +46,7 @@ static enum walk_verdict collect(void *arg, const char *key, size_t key_bytes,
 			sweep->pass_soonest = record->expiry;
 		return WALK_ON;
 	}
-	op = store_op_new(STORE_RECLAIM, key, key_bytes, 0, 0);
+	op = store_op_new(STORE_RECLAIM, row->key, row->key_bytes, 0, 0);
 	if (op == NULL) {
 		step->no_memory = true;
 		return WALK_STOP;
@@ -60,40 +58,6 @@ static enum walk_verdict collect(void *arg, const char *key, size_t key_bytes,
 	step->last = op;
 	step->dead++;
 	return WALK_ON_GOING;
-}
-
-/* Called by the writer or the flusher: there is something to reap. */
-static void on_wake(void *arg)
-{
-	struct sweep *sweep = arg;
-
-	(void)pthread_mutex_lock(&sweep->lock);
-	sweep->reapable = true;
-	(void)pthread_cond_signal(&sweep->wake);
-	(void)pthread_mutex_unlock(&sweep->lock);
-}
-
-/* Reaps until nothing is in flight. Returns false if a reclaim failed. */
-static bool reap_all(struct sweep *sweep)
-{
-	bool good = true;
-	struct store_op *op;
-
-	while (store_in_flight(sweep->client) > 0 &&
-	       !env_failed(&sweep->store->env)) {
-		(void)pthread_mutex_lock(&sweep->lock);
-		if (!sweep->reapable)
-			thread_wait_ms(&sweep->wake, &sweep->lock, TICK_MS);
-		sweep->reapable = false;
-		(void)pthread_mutex_unlock(&sweep->lock);
-		while ((op = store_reap(sweep->client)) != NULL) {
-			if (op->status != STORE_OK &&
-			    op->status != STORE_NOT_FOUND)
-				good = false;
-			store_op_free(op);
-		}
-	}
-	return good;
 }
 
 static int64_t wall_us(const struct sweep *sweep)
@@ -152,35 +116,34 @@ static void end_pass(struct sweep *sweep)
 	sweep->swept_cutoff = sweep->pass_cutoff;
 }
 
-static void begin_again(struct sweep *sweep, int64_t pause_ms)
+static void begin_again(struct sweep *sweep)
 {
 	sweep->in_pass = false;
 	sweep->known_soonest = 0;
-	sweep->not_before_ms = thread_now_ms() + pause_ms;
+	sweep->not_before_ms = thread_now_ms() + FAILED_PAUSE_MS;
 }
 
 /* One step of the pass. Returns false if the tick's work is over. */
 static bool run_step(struct sweep *sweep, struct step *step)
 {
+	struct agent_harvest harvest;
 	enum store_status status;
 
 	step->sweep = sweep;
-	step->now_seconds = reader_now_seconds(sweep->reader);
+	step->now_seconds = reader_now_seconds(sweep->agent.reader);
 	step->reclaim_cutoff =
 		atomic_load(&sweep->store->writer.published.reclaim_cutoff);
-	status = walk_records(sweep->reader, &sweep->place, ROWS_PER_STEP,
-			      collect, step);
-	store_submit(sweep->client, step->first);
-	if (!reap_all(sweep) || step->no_memory)
+	status = walk_records(sweep->agent.reader, &sweep->place, ROWS_PER_STEP,
+			      false, collect, step);
+	harvest = agent_run(&sweep->agent, step->first);
+	if (harvest.failed > 0 || step->no_memory)
 		status = STORE_FAILED;
 	if (status == STORE_OK && !sweep->place.done)
 		return true;
 	if (status == STORE_OK)
 		end_pass(sweep);
-	else if (status == STORE_NOT_FOUND)
-		begin_again(sweep, 0); /* a hash: the place is lost */
 	else
-		begin_again(sweep, FAILED_PAUSE_MS);
+		begin_again(sweep);
 	return false;
 }
 
@@ -199,22 +162,10 @@ static void run_steps(struct sweep *sweep)
 	}
 }
 
-static bool wait_tick(struct sweep *sweep)
-{
-	bool go_on;
-
-	(void)pthread_mutex_lock(&sweep->lock);
-	if (!sweep->stop)
-		thread_wait_ms(&sweep->wake, &sweep->lock, TICK_MS);
-	go_on = !sweep->stop;
-	(void)pthread_mutex_unlock(&sweep->lock);
-	return go_on;
-}
-
 static void tick(struct sweep *sweep)
 {
 	struct store *store = sweep->store;
-	int64_t now_seconds = reader_now_seconds(sweep->reader);
+	int64_t now_seconds = reader_now_seconds(sweep->agent.reader);
 
 	if (atomic_load(&store->writer.published.next_due) <= now_seconds)
 		writer_kick(&store->writer);
@@ -232,7 +183,7 @@ static void *sweep_main(void *arg)
 {
 	struct sweep *sweep = arg;
 
-	while (wait_tick(sweep))
+	while (agent_rest(&sweep->agent, TICK_MS))
 		if (!env_failed(&sweep->store->env))
 			tick(sweep);
 	return NULL;
@@ -240,46 +191,14 @@ static void *sweep_main(void *arg)
 
 int sweep_start(struct sweep *sweep, struct store *store)
 {
-	int rc;
-
 	memset(sweep, 0, sizeof(*sweep));
 	sweep->store = store;
 	sweep->last_wall_us = wall_us(sweep);
 	sweep->last_ms = thread_now_ms();
-	rc = thread_cond_init(&sweep->wake);
-	if (rc != 0)
-		return rc;
-	(void)pthread_mutex_init(&sweep->lock, NULL);
-	rc = store_reader_new(store, &sweep->reader);
-	if (rc != 0)
-		goto out_lock;
-	rc = store_client_new(store, on_wake, sweep, &sweep->client);
-	if (rc != 0)
-		goto out_reader;
-	rc = thread_start(&sweep->thread, sweep_main, sweep);
-	if (rc != 0)
-		goto out_client;
-	return 0;
-
-out_client:
-	store_client_free(sweep->client);
-out_reader:
-	store_reader_free(sweep->reader);
-out_lock:
-	(void)pthread_mutex_destroy(&sweep->lock);
-	(void)pthread_cond_destroy(&sweep->wake);
-	return rc;
+	return agent_start(&sweep->agent, store, sweep_main, sweep);
 }
 
 void sweep_stop(struct sweep *sweep)
 {
-	(void)pthread_mutex_lock(&sweep->lock);
-	sweep->stop = true;
-	(void)pthread_cond_broadcast(&sweep->wake);
-	(void)pthread_mutex_unlock(&sweep->lock);
-	(void)pthread_join(sweep->thread, NULL);
-	store_client_free(sweep->client);
-	store_reader_free(sweep->reader);
-	(void)pthread_mutex_destroy(&sweep->lock);
-	(void)pthread_cond_destroy(&sweep->wake);
+	agent_stop(&sweep->agent);
 }

@@ -18,21 +18,16 @@
 #ifndef STORAGE_SWEEP_H
 #define STORAGE_SWEEP_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "storage/agent.h"
 #include "storage/storage.h"
 
 struct sweep {
 	struct store *store;
-	pthread_t thread;
-	pthread_mutex_t lock; /* guards the flags */
-	pthread_cond_t wake;
-	bool stop, reapable;
+	struct agent agent;
 	/* the thread's own */
-	struct store_reader *reader;
-	struct store_client *client;
 	struct store_cursor place;
 	bool in_pass;
 	int64_t not_before_ms; /* monotonic */

@@ -48,10 +48,15 @@ void thread_wait_ms(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
 	(void)pthread_cond_timedwait(cond, lock, &until);
 }
 
-int64_t thread_now_ms(void)
+int64_t thread_now_us(void)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t thread_now_ms(void)
+{
+	return thread_now_us() / 1000;
 }

@@ -22,7 +22,8 @@ int thread_cond_init(pthread_cond_t *cond);
  */
 void thread_wait_ms(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms);
 
-/* Milliseconds of the monotonic clock. */
+/* The monotonic clock. */
 int64_t thread_now_ms(void);
+int64_t thread_now_us(void);
 
 #endif

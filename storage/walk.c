@@ -1,162 +1,156 @@
 /*
- * walk.c - bounded steps over the records in key order.
+ * walk.c - bounded steps over the records; walks over live items.
  *
- * Between two steps only the last key is remembered, so nothing is locked;
- * the next step begins at the first key behind it, whether or not that one
- * still exists.
+ * Between two steps only a place is remembered, so nothing is locked. Within
+ * a step, too, records are shown only after they were copied.
  */
 #include "storage/walk.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "storage/dbt.h"
+#include "storage/gather.h"
 #include "storage/reader.h"
 #include "storage/store_priv.h"
 
-/* Records that lie outside their page are at least of about this size. */
-#define PEEK_BYTES 2048
-
 struct step {
-	struct store_cursor *place;
-	DBC *cursor;
-	bool hash;
-	struct peek peek;
-	char key[STORE_KEY_MAX]; /* of the record just read */
-	size_t key_bytes;
+	struct gather *gather;
+	struct store_cursor *place; /* for the next step */
+	struct store_cursor at;	    /* in this one: behind all rows shown */
+	bool values;
+	walk_visit_fn visit;
+	void *arg;
+	size_t rows; /* still to be shown */
 };
 
-/* Reads the record at the cursor moved by `flags`; the key comes with it. */
-static int read_at(struct step *step, uint32_t flags)
+static void show_value(const struct step *step, const struct gather_row *from,
+		       struct walk_row *row)
 {
-	DBT key;
-	int error;
-
-	dbt_out(&key, step->key, sizeof(step->key));
-	key.size = (uint32_t)step->key_bytes;
-	error = peek_get(step->cursor, &key, flags, &step->peek);
-	step->key_bytes = key.size;
-	return error;
+	row->value_bytes = from->record_bytes - row->record.head_bytes;
+	row->value = NULL;
+	if (step->values && from->have == from->record_bytes)
+		row->value = (char *)from->bytes + row->record.head_bytes;
 }
 
-static bool at_place(const struct step *step)
+/* Shows what was gathered. Returns 0 or -EBADMSG; sets rows 0 to stop. */
+static int show_rows(struct step *step)
 {
-	const struct store_cursor *place = step->place;
+	const struct gather *gather = step->gather;
+	int error = 0;
 
-	return step->key_bytes == place->key_bytes &&
-	       memcmp(step->key, place->key, place->key_bytes) == 0;
-}
+	for (size_t i = 0; i < gather->count && step->rows > 0; i++) {
+		const struct gather_row *from = &gather->rows[i];
+		struct walk_row row = {.key = from->key,
+				       .key_bytes = from->key_bytes};
+		enum walk_verdict verdict;
 
-static int read_first(struct step *step)
-{
-	const struct store_cursor *place = step->place;
-	int error;
-
-	memcpy(step->key, place->key, place->key_bytes);
-	step->key_bytes = place->key_bytes;
-	if (place->key_bytes == 0)
-		return read_at(step, DB_FIRST);
-	error = read_at(step, step->hash ? DB_SET : DB_SET_RANGE);
-	if (error == DB_NOTFOUND && step->hash)
-		return -ESTALE;
-	if (error == 0 && place->started && at_place(step))
-		error = read_at(step, DB_NEXT);
-	return error;
-}
-
-static void keep_place(struct step *step, enum walk_verdict verdict)
-{
-	struct store_cursor *place = step->place;
-
-	if (step->hash && verdict == WALK_ON_GOING)
-		return;
-	memcpy(place->key, step->key, step->key_bytes);
-	place->key_bytes = step->key_bytes;
-	place->started = true;
-}
-
-static int walk_rows(struct step *step, size_t max_rows, walk_visit_fn visit,
-		     void *arg)
-{
-	int error = read_first(step);
-
-	for (size_t row = 1; error == 0; row++) {
-		enum walk_verdict verdict =
-			visit(arg, step->key, step->key_bytes, &step->peek);
-
-		keep_place(step, verdict);
-		if (verdict == WALK_STOP || row >= max_rows)
-			return 0;
-		error = read_at(step, DB_NEXT);
+		error = record_decode(from->bytes, from->have, &row.record);
+		if (error != 0)
+			break;
+		show_value(step, from, &row);
+		verdict = step->visit(step->arg, &row);
+		step->rows = verdict == WALK_ON || verdict == WALK_ON_GOING
+				     ? step->rows - 1
+				     : 0;
+		gather_keep_place(gather, &step->at, from);
+		if (!gather->hash || verdict == WALK_ON || verdict == WALK_STOP)
+			gather_keep_place(gather, step->place, from);
+		if (verdict == WALK_END)
+			step->place->done = true;
 	}
 	return error;
 }
 
-static int prepare(struct store_reader *reader, struct step *step)
+static int run_step(struct step *step)
 {
-	DBTYPE type;
-	int error = reader->db->get_type(reader->db, &type);
+	int error = 0;
 
-	if (error != 0)
-		return error;
-	step->hash = type == DB_HASH;
-	if (reader->peek_room == NULL)
-		reader->peek_room = malloc(PEEK_BYTES);
-	if (reader->peek_room == NULL)
-		return ENOMEM;
-	step->peek.bytes = reader->peek_room;
-	step->peek.room = PEEK_BYTES;
-	return reader->db->cursor(reader->db, NULL, &step->cursor, 0);
+	while (error == 0 && step->rows > 0) {
+		error = gather_next(step->gather, &step->at, step->rows,
+				    step->values);
+		if (error == 0)
+			error = show_rows(step);
+	}
+	return error;
 }
 
 enum store_status walk_records(struct store_reader *reader,
 			       struct store_cursor *place, size_t max_rows,
-			       walk_visit_fn visit, void *arg)
+			       bool values, walk_visit_fn visit, void *arg)
 {
-	struct step step = {.place = place};
-	int error, close_error;
+	struct step step = {.place = place,
+			    .at = *place,
+			    .values = values,
+			    .visit = visit,
+			    .arg = arg,
+			    .rows = max_rows};
+	int error;
 
 	if (place->done)
 		return STORE_OK;
-	error = prepare(reader, &step);
-	if (error != 0)
-		return reader_failed(reader, error);
-	error = walk_rows(&step, max_rows, visit, arg);
-	close_error = step.cursor->close(step.cursor);
+	if (reader->gather == NULL)
+		reader->gather = gather_new(reader->db);
+	if (reader->gather == NULL)
+		return reader_failed(reader, ENOMEM);
+	step.gather = reader->gather;
+	step.gather->heads_only = false;
+	error = run_step(&step);
 	if (error == DB_NOTFOUND) {
 		place->done = true;
 		error = 0;
 	}
-	/* The next step goes on where this one stood. */
-	if (env_error_is_conflict(error))
-		error = 0;
-	if (error == 0)
-		error = close_error;
-	if (error == -ESTALE)
-		return STORE_NOT_FOUND;
 	return error == 0 ? STORE_OK : reader_failed(reader, error);
 }
 
+/* What store_walk() and store_scan() are told. */
 struct live_walk {
 	struct store_reader *reader;
+	const struct store_limit *limit; /* NULL: none */
 	int64_t now_seconds;
 	store_visit_fn visit;
 	void *arg;
 };
 
-static enum walk_verdict show_live(void *arg, const char *key, size_t key_bytes,
-				   const struct peek *peek)
+static bool is_beyond(const struct store_limit *limit,
+		      const struct walk_row *row)
+{
+	size_t common = row->key_bytes < limit->key_bytes ? row->key_bytes
+							  : limit->key_bytes;
+	int order = memcmp(row->key, limit->key, common);
+
+	if (order == 0)
+		order = (row->key_bytes > limit->key_bytes) -
+			(row->key_bytes < limit->key_bytes);
+	switch (limit->kind) {
+	case STORE_TO_END:
+		return false;
+	case STORE_TO_KEY:
+		return order > 0;
+	case STORE_BEFORE_KEY:
+		return order >= 0;
+	case STORE_WITH_PREFIX:
+		return row->key_bytes < limit->key_bytes ||
+		       memcmp(row->key, limit->key, limit->key_bytes) != 0;
+	}
+	return true;
+}
+
+static enum walk_verdict show_live(void *arg, const struct walk_row *row)
 {
 	const struct live_walk *walk = arg;
 	struct store_item item;
 
-	if (!reader_judge(walk->reader, key, key_bytes, &peek->record,
+	if (walk->limit != NULL && is_beyond(walk->limit, row))
+		return WALK_END;
+	if (!reader_judge(walk->reader, row->key, row->key_bytes, &row->record,
 			  walk->now_seconds, &item))
 		return WALK_ON;
-	item.value_bytes = peek->record_bytes - peek->record.head_bytes;
-	return walk->visit(walk->arg, key, key_bytes, &item) ? WALK_ON
-							     : WALK_STOP;
+	item.value = row->value;
+	item.value_bytes = row->value_bytes;
+	return walk->visit(walk->arg, row->key, row->key_bytes, &item)
+		       ? WALK_ON
+		       : WALK_STOP;
 }
 
 enum store_status store_walk(struct store_reader *reader,
@@ -167,9 +161,28 @@ enum store_status store_walk(struct store_reader *reader,
 				 .now_seconds = reader_now_seconds(reader),
 				 .visit = visit,
 				 .arg = arg};
-	enum store_status status =
-		walk_records(reader, cursor, max_rows, show_live, &walk);
 
-	/* In a hash the place can be lost; to go on would leave items out. */
-	return status == STORE_NOT_FOUND ? STORE_FAILED : status;
+	return walk_records(reader, cursor, max_rows, false, show_live, &walk);
+}
+
+enum store_status store_scan(struct store_reader *reader,
+			     struct store_cursor *cursor,
+			     const struct store_limit *limit, size_t max_rows,
+			     store_visit_fn visit, void *arg)
+{
+	struct live_walk walk = {.reader = reader,
+				 .limit = limit,
+				 .now_seconds = reader_now_seconds(reader),
+				 .visit = visit,
+				 .arg = arg};
+
+	assert(store_has_order(reader));
+	return walk_records(reader, cursor, max_rows, true, show_live, &walk);
+}
+
+bool store_has_order(const struct store_reader *reader)
+{
+	DBTYPE type;
+
+	return reader->db->get_type(reader->db, &type) == 0 && type != DB_HASH;
 }

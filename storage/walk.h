@@ -1,5 +1,5 @@
 /*
- * walk.h - steps over all records, dead or alive, for the walk and the sweep.
+ * walk.h - steps over all records, dead or alive, for whoever walks.
  *
  * Threads: the owner of the reader.
  */
@@ -9,28 +9,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "storage/peek.h"
+#include "storage/record.h"
 #include "storage/storage.h"
+
+/* One record as a visitor sees it; no lock is held meanwhile. */
+struct walk_row {
+	const char *key;
+	size_t key_bytes;
+	struct record record;
+	size_t value_bytes;
+	char *value; /* NULL: not asked for, or too big */
+};
 
 /* What a visitor says about the record it was shown. */
 enum walk_verdict {
 	WALK_ON,
-	WALK_STOP,
-	WALK_ON_GOING /* on, and this record is about to be deleted */
+	WALK_STOP,	 /* this was the last one of the step */
+	WALK_END,	 /* this one and all behind it are none of ours */
+	WALK_ON_GOING,	 /* on; this record is about to be deleted */
+	WALK_STOP_GOING, /* the last one, and about to be deleted */
 };
 
-typedef enum walk_verdict (*walk_visit_fn)(void *arg, const char *key,
-					   size_t key_bytes,
-					   const struct peek *peek);
+typedef enum walk_verdict (*walk_visit_fn)(void *arg,
+					   const struct walk_row *row);
 
 /*
- * As store_walk(), for every record. In a hash, which has no order, the next
- * step can only begin at a record that still exists: the place is kept at the
- * last one that is not WALK_ON_GOING, and if that is gone, too, the answer is
- * STORE_NOT_FOUND.
+ * One step: shows records behind *place, max_rows at most, and moves *place.
+ * place->done is set at the end. In a hash a place is lost if its record goes;
+ * so it is kept at records that are not GOING, see gather.h.
  */
 enum store_status walk_records(struct store_reader *reader,
 			       struct store_cursor *place, size_t max_rows,
-			       walk_visit_fn visit, void *arg);
+			       bool values, walk_visit_fn visit, void *arg);
 
 #endif

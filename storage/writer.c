@@ -82,6 +82,7 @@ static void publish(struct writer *writer)
 	atomic_store(&published->live_bytes, state->live_bytes);
 	atomic_store(&published->hidden_items, state->hidden_items);
 	atomic_store(&published->reclaim_cutoff, state->reclaim_cutoff);
+	atomic_store(&published->next_stamp, state->next_stamp);
 	atomic_store(&published->next_due, next_due(state));
 	if (atomic_load(&published->flush_cutoff) == state->flush_cutoff)
 		return;
@@ -220,6 +221,7 @@ static enum space_level look_for_space(struct writer *writer, uint64_t needed)
 		level = space_check(&store->space, &use);
 	}
 	space_say(&store->space, level);
+	atomic_store(&writer->published.space, (int)level);
 	return level;
 }
 
@@ -271,6 +273,7 @@ static struct store_op *take_batch(struct writer *writer, size_t *ret_count)
 	}
 	if (writer->first == NULL)
 		writer->last = NULL;
+	atomic_fetch_sub(&writer->queued, count);
 	*ret_count = count;
 	return first;
 }
@@ -333,6 +336,15 @@ static void see_to_durability(struct writer *writer)
 	}
 }
 
+static void count_batch(struct published *published, size_t count)
+{
+	add(&published->ops, count);
+	add(&published->batches, 1);
+	atomic_store(&published->batch_last, count);
+	if (count > atomic_load(&published->batch_max))
+		atomic_store(&published->batch_max, count);
+}
+
 static void *writer_main(void *arg)
 {
 	struct writer *writer = arg;
@@ -345,7 +357,7 @@ static void *writer_main(void *arg)
 		apply_shrink(&writer->apply);
 		if (!env_synced(&store->env))
 			continue;
-		add(&writer->published.ops, count);
+		count_batch(&writer->published, count);
 		clients_applied(&store->clients, first, writer->position,
 				store->config.sync != STORE_SYNC_ALWAYS);
 		see_to_durability(writer);
@@ -354,9 +366,10 @@ static void *writer_main(void *arg)
 }
 
 void writer_push(struct writer *writer, struct store_op *first,
-		 struct store_op *last)
+		 struct store_op *last, size_t count)
 {
 	(void)pthread_mutex_lock(&writer->lock);
+	atomic_fetch_add(&writer->queued, count);
 	if (writer->last != NULL)
 		writer->last->next = first;
 	else
@@ -386,6 +399,7 @@ void writer_forget(struct writer *writer, const struct store_client *client)
 	while (*link != NULL) {
 		if ((*link)->client == client) {
 			*link = (*link)->next;
+			atomic_fetch_sub(&writer->queued, 1);
 			continue;
 		}
 		writer->last = *link;
@@ -463,10 +477,9 @@ int writer_init(struct writer *writer, struct store *store, DB *data,
 
 void writer_done(struct writer *writer)
 {
-	uint32_t flags = env_failed(&writer->store->env) ? DB_NOSYNC : 0;
-
+	/* Nothing to sync: a checkpoint does it, or the log has it. */
 	if (writer->data != NULL)
-		(void)writer->data->close(writer->data, flags);
+		(void)writer->data->close(writer->data, DB_NOSYNC);
 	writer->data = NULL;
 	apply_done(&writer->apply);
 	(void)pthread_mutex_destroy(&writer->lock);

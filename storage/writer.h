@@ -29,6 +29,9 @@ struct store;
 struct published {
 	_Atomic uint64_t live_items, live_bytes, hidden_items;
 	_Atomic uint64_t stored, expired, flushed, ops, commits;
+	_Atomic uint64_t batches, batch_last, batch_max; /* of ops */
+	_Atomic uint64_t next_stamp;
+	_Atomic int space; /* enum space_level, as last looked at */
 	/* A reader loads the cut-off, then the position of its flush. */
 	_Atomic uint64_t flush_position, flush_cutoff;
 	_Atomic uint64_t reclaim_cutoff;
@@ -43,6 +46,7 @@ struct writer {
 	pthread_cond_t work, idle;
 	struct store_op *first, *last;
 	bool waiting, busy, kicked, stop;
+	_Atomic uint64_t queued; /* ops; changed under the lock */
 	/* the thread's own */
 	DB *data;
 	struct state state;
@@ -73,9 +77,9 @@ void writer_stop(struct writer *writer);
  */
 int writer_settle(struct writer *writer);
 
-/* Appends a list of ops. Never blocks for long. */
+/* Appends a list of `count` ops. Never blocks for long. */
 void writer_push(struct writer *writer, struct store_op *first,
-		 struct store_op *last);
+		 struct store_op *last, size_t count);
 
 /* Makes it look for what is due though no op is queued. */
 void writer_kick(struct writer *writer);

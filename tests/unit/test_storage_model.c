@@ -245,6 +245,7 @@ static enum store_status model_live(struct model_item *item,
 		item->there = false;
 		return STORE_OK;
 	case STORE_RECLAIM:
+	case STORE_DELETE_OLDER:
 	case STORE_FLUSH:
 		break;
 	}
@@ -283,6 +284,7 @@ static enum store_status model_missing(struct model_item *item,
 	case STORE_DELETE:
 		return STORE_NOT_FOUND;
 	case STORE_RECLAIM:
+	case STORE_DELETE_OLDER:
 	case STORE_FLUSH:
 		break;
 	}

@@ -1,0 +1,281 @@
+/*
+ * compact.c - see compact.h.
+ */
+#include "storage/compact.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/dbt.h"
+#include "storage/store_priv.h"
+#include "storage/walk.h"
+
+#define MERGE_ROWS	256
+#define MERGE_BUCKETS	64
+#define GIVE_BACK_ROWS	100000
+#define GIVE_BACK_PAGES (64U << 10)
+#define PASSES_MAX	3
+/* A page is moved, but never merged, if it has to be fuller than this. */
+#define MOVE_ONLY_PERCENT 1
+#define FAILURES_MAX	  100
+/* Bytes of a page that hold no part of a big record. */
+#define OVERFLOW_HEAD 26
+
+/* The range of a step, and what it has met there. */
+struct range {
+	const struct compact *compact;
+	struct store_cursor end;
+	uint64_t overflow_pages;
+};
+
+int compact_ask(struct compact *compact)
+{
+	return atomic_exchange(&compact->running, true) ? -EALREADY : 0;
+}
+
+void compact_done(struct compact *compact)
+{
+	if (compact->db != NULL)
+		(void)compact->db->close(compact->db, DB_NOSYNC);
+	compact->db = NULL;
+}
+
+static void begin_phase(struct compact *compact)
+{
+	memset(&compact->place, 0, sizeof(compact->place));
+	compact->bucket = 0;
+	compact->returned = 0;
+	compact->failures = 0;
+}
+
+static int begin(struct compact *compact, struct store *store)
+{
+	DBTYPE type;
+	int error = env_open_db(&store->env, NULL, store->config.data_file,
+				DB_UNKNOWN, 0, DB_AUTO_COMMIT, &compact->db);
+
+	if (error == 0)
+		error = compact->db->get_type(compact->db, &type);
+	if (error == 0)
+		error = compact->db->get_pagesize(compact->db,
+						  &compact->page_bytes);
+	if (error != 0)
+		return error;
+	compact->hash = type == DB_HASH;
+	compact->giving_back = false;
+	compact->kept = 0;
+	compact->passes = 0;
+	begin_phase(compact);
+	return 0;
+}
+
+static void end(struct compact *compact, struct env *env, int error)
+{
+	compact_done(compact);
+	if (error == DB_RUNRECOVERY)
+		env_fail(env, error, "Berkeley DB");
+	else if (error != 0)
+		env_complain(env, "the compaction failed: %s",
+			     error < 0 && error > -1000 ? strerror(-error)
+							: db_strerror(error));
+	atomic_fetch_add(error == 0 ? &compact->done : &compact->failed, 1);
+	atomic_store(&compact->running, false);
+}
+
+/* A record of more than about a quarter of a page lies in pages of its own. */
+static enum walk_verdict count_overflow(void *arg, const struct walk_row *row)
+{
+	struct range *range = arg;
+	uint32_t page_bytes = range->compact->page_bytes;
+	uint64_t bytes = row->record.head_bytes + row->value_bytes;
+
+	if (bytes > page_bytes / 4)
+		range->overflow_pages +=
+			bytes / (page_bytes - OVERFLOW_HEAD) + 1;
+	return WALK_ON;
+}
+
+/* Finds where a step over so many rows ends. */
+static enum store_status find_end(const struct compact *compact,
+				  struct agent *agent, size_t rows,
+				  struct range *ret)
+{
+	enum store_status status = STORE_OK;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->compact = compact;
+	ret->end = compact->place;
+	while (status == STORE_OK && rows > 0 && !ret->end.done) {
+		size_t part = rows < MERGE_ROWS ? rows : MERGE_ROWS;
+
+		status = walk_records(agent->reader, &ret->end, part, false,
+				      count_overflow, ret);
+		rows -= part;
+	}
+	return status;
+}
+
+/* What Berkeley DB has done; it counts some pages below zero. */
+static void count(struct compact *compact, const DB_COMPACT *did)
+{
+	int32_t truncated = (int32_t)did->compact_pages_truncated;
+
+	atomic_fetch_add(&compact->examined, did->compact_pages_examine);
+	atomic_fetch_add(&compact->freed, did->compact_pages_free);
+	compact->kept += did->compact_pages_examine;
+	compact->kept -= did->compact_pages_free < compact->kept
+				 ? did->compact_pages_free
+				 : compact->kept;
+	if (truncated > 0) {
+		atomic_fetch_add(&compact->given, (uint64_t)truncated);
+		compact->returned += (uint64_t)truncated;
+	}
+}
+
+static int run(struct compact *compact, DBT *start, DBT *stop)
+{
+	DB_COMPACT did = {0};
+	uint32_t flags = 0;
+	int error;
+
+	if (compact->giving_back) {
+		did.compact_fillpercent = MOVE_ONLY_PERCENT;
+		flags = DB_FREE_SPACE;
+	}
+	error = compact->db->compact(compact->db, NULL, start, stop, &did,
+				     flags, NULL);
+	if (error == 0)
+		count(compact, &did);
+	return error;
+}
+
+/* Returns an error, or 0; then the place is behind the range. */
+static int step_btree(struct compact *compact, struct agent *agent)
+{
+	size_t rows = compact->giving_back ? GIVE_BACK_ROWS : MERGE_ROWS;
+	const struct store_cursor *place = &compact->place;
+	struct range range;
+	DBT start, stop;
+	int error;
+
+	if (find_end(compact, agent, rows, &range) != STORE_OK)
+		return EIO;
+	dbt_in(&start, place->key, place->key_bytes);
+	dbt_in(&stop, range.end.key, range.end.key_bytes);
+	error = run(compact, place->key_bytes > 0 ? &start : NULL,
+		    range.end.done ? NULL : &stop);
+	if (error != 0)
+		return error;
+	compact->place = range.end;
+	if (!compact->giving_back)
+		compact->kept += range.overflow_pages;
+	return 0;
+}
+
+static int count_buckets(struct compact *compact, uint32_t *ret)
+{
+	DB_HASH_STAT *stat;
+	int error = compact->db->stat(compact->db, NULL, &stat, DB_FAST_STAT);
+
+	if (error != 0)
+		return error;
+	*ret = stat->hash_buckets;
+	free(stat);
+	return 0;
+}
+
+static int step_hash(struct compact *compact)
+{
+	uint32_t first = compact->bucket;
+	uint32_t last = first + MERGE_BUCKETS - 1;
+	uint32_t buckets = 0;
+	DBT start, stop;
+	int error = count_buckets(compact, &buckets);
+
+	if (error != 0)
+		return error;
+	dbt_in(&start, &first, sizeof(first));
+	dbt_in(&stop, &last, sizeof(last));
+	error = run(compact, &start, &stop);
+	if (error != 0)
+		return error;
+	compact->bucket = last + 1;
+	compact->place.done = compact->bucket >= buckets;
+	return 0;
+}
+
+/* Is there something to give back, and not so much that others must wait? */
+static bool may_give_back(struct compact *compact, struct env *env)
+{
+	DB_MPOOLFILE *file = compact->db->get_mpf(compact->db);
+	db_pgno_t last = 0;
+	uint64_t unused;
+
+	if (compact->hash || file->get_last_pgno(file, &last) != 0)
+		return false;
+	if (last <= compact->kept)
+		return false;
+	unused = last - compact->kept;
+	if (unused <= GIVE_BACK_PAGES)
+		return true;
+	env_say(env, STORE_INFO,
+		"compaction: about %llu pages of %s are free and are reused; "
+		"so many are not given back to the system while serving",
+		(unsigned long long)unused, env->config->data_file);
+	return false;
+}
+
+/* A pass is over. Returns false if it was the last one. */
+static bool next_pass(struct compact *compact, struct env *env)
+{
+	uint64_t returned = compact->returned;
+
+	if (!compact->giving_back) {
+		compact->giving_back = may_give_back(compact, env);
+		begin_phase(compact);
+		return compact->giving_back;
+	}
+	begin_phase(compact);
+	compact->passes++;
+	return compact->passes < 2 ||
+	       (returned > 0 && compact->passes < PASSES_MAX);
+}
+
+static int one_step(struct compact *compact, struct agent *agent)
+{
+	struct store *store = agent->store;
+	int error;
+
+	if (atomic_load(&store->writer.published.space) != SPACE_PLENTY)
+		return ENOSPC;
+	if (compact->db == NULL) {
+		error = begin(compact, store);
+		if (error != 0)
+			return error;
+	}
+	error = compact->hash ? step_hash(compact) : step_btree(compact, agent);
+	if (!env_synced(&store->env))
+		return EIO;
+	/* It has lost against others so often that it was told. */
+	if (env_error_is_conflict(error) && ++compact->failures < FAILURES_MAX)
+		return 0;
+	if (error == 0)
+		compact->failures = 0;
+	return error;
+}
+
+bool compact_step(struct compact *compact, struct agent *agent)
+{
+	struct env *env = &agent->store->env;
+	int error;
+
+	if (!atomic_load(&compact->running))
+		return false;
+	error = one_step(compact, agent);
+	if (error != 0)
+		end(compact, env, error);
+	else if (compact->place.done && !next_pass(compact, env))
+		end(compact, env, 0);
+	return true;
+}

@@ -1,0 +1,60 @@
+/*
+ * compact.h - merges pages that are not full, and gives free ones back.
+ *
+ * Two phases, each in steps over a range of keys:
+ *
+ * MERGE       neighbours are merged into full pages; the emptied ones go to the
+ *             list of free pages. A step locks a few pages at a time.
+ * GIVE_BACK   pages near the end of the file are moved into free ones, and the
+ *             end is cut off. Every step reads and sorts the list of free pages
+ *             while nobody can take one, so this is not done for long lists.
+ *             Several passes: what one empties, the next one cuts off.
+ *
+ * In a hash, steps go over ranges of buckets, and nothing is given back: that
+ * would move items to places that a walk has behind it.
+ *
+ * Berkeley DB does it in transactions of its own, beside the writer. If they
+ * meet in a deadlock one of them does its work again.
+ *
+ * Threads: asking by any, stepping by the jobs thread.
+ */
+#ifndef STORAGE_COMPACT_H
+#define STORAGE_COMPACT_H
+
+#include <db.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "storage/agent.h"
+#include "storage/storage.h"
+
+struct compact {
+	atomic_bool running;
+	/* the jobs thread's */
+	DB *db; /* NULL: not begun */
+	bool hash, giving_back;
+	uint32_t page_bytes;
+	struct store_cursor place; /* B-tree: where the next step begins */
+	uint32_t bucket;	   /* hash: the same */
+	uint64_t kept;		   /* pages that MERGE found in use */
+	uint64_t returned;	   /* pages, in this pass */
+	int passes;
+	int failures; /* in a row */
+	/* progress */
+	_Atomic uint64_t done, failed, examined, freed, given;
+};
+
+/* Starts a run. 0 or -EALREADY. Thread: any. */
+int compact_ask(struct compact *compact);
+
+/*
+ * Does a step. Returns false if no run is wanted. Thread: the jobs thread.
+ * Blocks: on page locks and reads, milliseconds.
+ */
+bool compact_step(struct compact *compact, struct agent *agent);
+
+/* Closes what an unfinished run has open. */
+void compact_done(struct compact *compact);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * gather.c - see gather.h.
+ */
+#include "storage/gather.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/dbt.h"
+#include "storage/env.h"
+#include "storage/peek.h"
+
+/* Records that lie outside their page are at least of about this size. */
+#define PEEK_BYTES 2048
+/* A key, and the byte that makes the next one of it. */
+#define KEY_ROOM (STORE_KEY_MAX + 1)
+/* Above this mean size a record costs less by its head alone. */
+#define BIG_RECORD_BYTES 1024
+/* What one row is assumed to need of the buffer. */
+#define ROW_BYTES 512
+
+struct gather *gather_new(DB *db)
+{
+	struct gather *gather = malloc(sizeof(*gather));
+	DBTYPE type;
+
+	if (gather == NULL || db->get_type(db, &type) != 0) {
+		free(gather);
+		return NULL;
+	}
+	gather->db = db;
+	gather->hash = type == DB_HASH;
+	gather->heads_only = false;
+	gather->count = 0;
+	return gather;
+}
+
+/* How to get to the place, or to the first record. */
+static uint32_t flag_to(const struct gather *gather,
+			const struct store_cursor *place)
+{
+	if (place->key_bytes == 0)
+		return DB_FIRST;
+	return gather->hash ? DB_SET : DB_SET_RANGE;
+}
+
+/*
+ * The key to go to. Behind a key that has been seen the next one possible is
+ * the same with a zero byte more.
+ */
+static void key_to(const struct gather *gather, DBT *key, char *room,
+		   const struct store_cursor *place)
+{
+	dbt_out(key, room, KEY_ROOM);
+	memcpy(room, place->key, place->key_bytes);
+	key->size = (uint32_t)place->key_bytes;
+	if (!gather->hash && place->started)
+		room[key->size++] = '\0';
+}
+
+/* In a hash the place itself comes again. */
+static bool is_seen(const struct store_cursor *place, const void *key,
+		    size_t key_bytes)
+{
+	return place->started && key_bytes == place->key_bytes &&
+	       memcmp(key, place->key, key_bytes) == 0;
+}
+
+/* Finds the records in the buffer as Berkeley DB has filled it. */
+static void find_rows(struct gather *gather, DBT *bulk,
+		      const struct store_cursor *place, size_t max_rows)
+{
+	void *at, *key, *data;
+	size_t key_bytes, data_bytes, bytes = 0;
+
+	DB_MULTIPLE_INIT(at, bulk);
+	while (gather->count < max_rows) {
+		DB_MULTIPLE_KEY_NEXT(at, bulk, key, key_bytes, data,
+				     data_bytes);
+		if (at == NULL)
+			break;
+		if (is_seen(place, key, key_bytes))
+			continue;
+		gather->rows[gather->count++] = (struct gather_row){
+			.key = key,
+			.key_bytes = key_bytes,
+			.bytes = data,
+			.have = data_bytes,
+			.record_bytes = data_bytes,
+		};
+		bytes += data_bytes;
+	}
+	gather->heads_only = bytes > gather->count * BIG_RECORD_BYTES;
+}
+
+/* What it means that there is no record at the place. */
+static int nothing_at(const struct gather *gather,
+		      const struct store_cursor *place)
+{
+	return flag_to(gather, place) == DB_SET ? -ESTALE : DB_NOTFOUND;
+}
+
+/* How much of the buffer so many rows are worth. */
+static size_t room_for(const struct gather *gather, size_t rows)
+{
+	uint32_t page_bytes = 0;
+	size_t room = rows * ROW_BYTES;
+
+	(void)gather->db->get_pagesize(gather->db, &page_bytes);
+	if (room < page_bytes)
+		room = page_bytes;
+	room = (room + 1023) / 1024 * 1024;
+	return room < GATHER_BYTES ? room : GATHER_BYTES;
+}
+
+/* DB_BUFFER_SMALL: the first record does not fit. */
+static int read_many(struct gather *gather, DBC *cursor,
+		     const struct store_cursor *place, size_t max_rows)
+{
+	size_t room = room_for(gather, max_rows);
+	uint32_t flags = flag_to(gather, place) | DB_MULTIPLE_KEY;
+	char key_room[KEY_ROOM];
+	DBT key, bulk;
+	int error;
+
+	key_to(gather, &key, key_room, place);
+	dbt_out(&bulk, gather->buffer, room);
+	error = cursor->get(cursor, &key, &bulk, flags);
+	if (error == DB_BUFFER_SMALL && room < GATHER_BYTES) {
+		key_to(gather, &key, key_room, place);
+		bulk.ulen = GATHER_BYTES;
+		error = cursor->get(cursor, &key, &bulk, flags);
+	}
+	if (error == 0)
+		find_rows(gather, &bulk, place, max_rows);
+	return error == DB_NOTFOUND ? nothing_at(gather, place) : error;
+}
+
+/*
+ * Reads one head into the buffer, behind `used` bytes. Returns what is used
+ * then, or 0 with *ret_error.
+ */
+static size_t read_head(struct gather *gather, DBC *cursor, size_t used,
+			const struct store_cursor *place, uint32_t flags,
+			int *ret_error)
+{
+	struct gather_row *row = &gather->rows[gather->count];
+	struct peek peek = {.room = PEEK_BYTES};
+	DBT key;
+
+	row->key = (char *)gather->buffer + used;
+	row->bytes = gather->buffer + used + KEY_ROOM;
+	peek.bytes = row->bytes;
+	key_to(gather, &key, row->key, place);
+	*ret_error = peek_get(cursor, &key, flags, &peek);
+	/* Whoever looks at the row finds out himself. */
+	if (*ret_error == -EBADMSG)
+		*ret_error = 0;
+	if (*ret_error != 0)
+		return 0;
+	row->key_bytes = key.size;
+	row->have = peek.have;
+	row->record_bytes = peek.record_bytes;
+	if (is_seen(place, row->key, row->key_bytes))
+		return used;
+	gather->count++;
+	if (peek.have > RECORD_HEAD_LONG)
+		row->have = RECORD_HEAD_LONG;
+	return used + KEY_ROOM + RECORD_HEAD_LONG;
+}
+
+static int read_heads(struct gather *gather, DBC *cursor,
+		      const struct store_cursor *place, size_t max_rows)
+{
+	uint32_t flags = flag_to(gather, place);
+	size_t used = 0;
+	int error = 0;
+
+	while (gather->count < max_rows &&
+	       used + KEY_ROOM + PEEK_BYTES <= GATHER_BYTES) {
+		used = read_head(gather, cursor, used, place, flags, &error);
+		if (error == DB_NOTFOUND && flags != DB_NEXT)
+			error = nothing_at(gather, place);
+		if (error != 0)
+			break;
+		flags = DB_NEXT;
+	}
+	/* The next call meets what stopped this one. */
+	return gather->count > 0 ? 0 : error;
+}
+
+static int read_rows(struct gather *gather, const struct store_cursor *place,
+		     size_t max_rows, bool values)
+{
+	DBC *cursor;
+	int error, close_error;
+
+	gather->count = 0;
+	error = gather->db->cursor(gather->db, NULL, &cursor, 0);
+	if (error != 0)
+		return error;
+	if (values || !gather->heads_only)
+		error = read_many(gather, cursor, place, max_rows);
+	/* Nothing fitted behind the place, or nothing is there. */
+	if (error == DB_BUFFER_SMALL || (error == 0 && gather->count == 0))
+		error = read_heads(gather, cursor, place,
+				   values ? 1 : max_rows);
+	close_error = cursor->close(cursor);
+	return error != 0 ? error : close_error;
+}
+
+/* In a hash: back to the key before the lost one, or to the start. */
+static void find_place_again(struct store_cursor *place)
+{
+	memcpy(place->key, place->before, place->before_bytes);
+	place->key_bytes = place->before_bytes;
+	place->started = place->key_bytes > 0;
+	place->before_bytes = 0;
+}
+
+int gather_next(struct gather *gather, struct store_cursor *place,
+		size_t max_rows, bool values)
+{
+	int error;
+
+	if (max_rows > GATHER_ROWS)
+		max_rows = GATHER_ROWS;
+	for (;;) {
+		error = read_rows(gather, place, max_rows, values);
+		if (error == -ESTALE)
+			find_place_again(place);
+		else if (!env_error_is_conflict(error))
+			return error;
+	}
+}
+
+void gather_keep_place(const struct gather *gather, struct store_cursor *place,
+		       const struct gather_row *row)
+{
+	if (gather->hash) {
+		memcpy(place->before, place->key, place->key_bytes);
+		place->before_bytes = place->key_bytes;
+	}
+	memcpy(place->key, row->key, row->key_bytes);
+	place->key_bytes = row->key_bytes;
+	place->started = true;
+}

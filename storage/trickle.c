@@ -1,0 +1,100 @@
+/*
+ * trickle.c - see trickle.h.
+ */
+#include "storage/trickle.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "storage/thread.h"
+
+#define STEP_PERCENT 10
+/* So few that it is not worth looking at the clock. */
+#define FEW_PAGES 1024
+
+static int clean_percent(const DB_MPOOL_STAT *stat)
+{
+	if (stat->st_pages == 0)
+		return 100;
+	return 100 -
+	       (int)((uint64_t)stat->st_page_dirty * 100 / stat->st_pages);
+}
+
+static void note(struct trickle_counts *counts, const DB_MPOOL_STAT *stat)
+{
+	atomic_store(&counts->hits, stat->st_cache_hit);
+	atomic_store(&counts->misses, stat->st_cache_miss);
+	atomic_store(&counts->clean, stat->st_page_clean);
+	atomic_store(&counts->dirty, stat->st_page_dirty);
+	atomic_store(&counts->read, stat->st_page_in);
+	atomic_store(&counts->written, stat->st_page_out);
+}
+
+void trickle_step(struct env *env, struct trickle_counts *counts)
+{
+	DB_ENV *db_env = env->db_env;
+	int percent = (int)env->config->trickle_percent;
+	DB_MPOOL_STAT *stat;
+	int clean;
+
+	if (db_env->memp_stat(db_env, &stat, NULL, 0) != 0)
+		return;
+	note(counts, stat);
+	clean = clean_percent(stat);
+	free(stat);
+	if (clean >= percent)
+		return;
+	if (clean + STEP_PERCENT < percent)
+		percent = clean + STEP_PERCENT;
+	(void)db_env->memp_trickle(db_env, percent, NULL);
+}
+
+/*
+ * What the system has taken over is not on the disk yet. An error is met again
+ * by Berkeley DB's own sync, or does not matter: the log has it all.
+ */
+static void sync_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)fdatasync(fd);
+	(void)close(fd);
+}
+
+/* Writes about a hundredth of the cache. Returns how many pages were left. */
+static uint64_t write_some(DB_ENV *db_env)
+{
+	DB_MPOOL_STAT *stat;
+	uint64_t dirty;
+	int percent;
+
+	if (db_env->memp_stat(db_env, &stat, NULL, 0) != 0)
+		return UINT64_MAX;
+	dirty = stat->st_page_dirty;
+	percent = clean_percent(stat) + 1;
+	free(stat);
+	if (dirty <= FEW_PAGES)
+		return dirty;
+	if (db_env->memp_trickle(db_env, percent > 100 ? 100 : percent, NULL))
+		return UINT64_MAX;
+	return dirty;
+}
+
+bool trickle_out(struct env *env, const char *data_path, int64_t ms)
+{
+	int64_t until = thread_now_ms() + ms;
+	uint64_t dirty;
+
+	(void)env->db_env->set_mp_max_write(env->db_env, 0, 0);
+	do {
+		dirty = write_some(env->db_env);
+		sync_file(data_path);
+		if (dirty <= FEW_PAGES)
+			return true;
+	} while (dirty != UINT64_MAX && thread_now_ms() < until &&
+		 env_synced(env));
+	return false;
+}

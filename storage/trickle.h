@@ -1,0 +1,37 @@
+/*
+ * trickle.h - writes changed pages of the cache to the databases bit by bit.
+ *
+ * So that a checkpoint finds few of them, and the end of the store takes a
+ * time that is known. Each look at the cache costs time in proportion to its
+ * size: what it counts is kept for those who want to know.
+ *
+ * Threads: maint, and main when all others have ended; the counts by any.
+ */
+#ifndef STORAGE_TRICKLE_H
+#define STORAGE_TRICKLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "storage/env.h"
+
+/* What the cache counted at the last look, in pages. */
+struct trickle_counts {
+	_Atomic uint64_t hits, misses, clean, dirty, read, written;
+};
+
+/*
+ * Looks, and makes a step towards config.trickle_percent of clean pages. How
+ * fast it writes is set elsewhere (set_mp_max_write).
+ */
+void trickle_step(struct env *env, struct trickle_counts *counts);
+
+/*
+ * Writes all changed pages, for about so many milliseconds, and syncs the
+ * file meanwhile. Returns true if so few are left that what is to come will not
+ * take long.
+ */
+bool trickle_out(struct env *env, const char *data_path, int64_t ms);
+
+#endif
