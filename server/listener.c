@@ -131,7 +131,9 @@ static bool is_loopback(const struct sockaddr *addr)
 static void warn_if_public(struct server *server, const struct sockaddr *addr,
 			   const char *host, const char *port)
 {
-	if (is_loopback(addr))
+	const struct options *options = server->options;
+
+	if (is_loopback(addr) || options->sasl || options->auth_file != NULL)
 		return;
 	log_write(&server->log, LOG_LEVEL_WARNING,
 		  "%s:%s is open to other machines, and anybody who reaches it "
