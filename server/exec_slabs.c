@@ -90,7 +90,7 @@ enum conn_next exec_lru(struct conn *conn, const struct proto_request *req)
 
 /* --- lru_crawler -------------------------------------------------------- */
 
-static enum conn_next accept(struct conn *conn, const struct proto_request *req)
+static enum conn_next say_ok(struct conn *conn, const struct proto_request *req)
 {
 	return exec_answer(conn, &req->form, PROTO_DONE);
 }
@@ -141,8 +141,8 @@ enum conn_next exec_crawler(struct conn *conn, const struct proto_request *req)
 		{"crawl", crawl},
 		{"sleep", set_sleep},
 		{"tocrawl", set_count},
-		{"enable", accept},
-		{"disable", accept},
+		{"enable", say_ok},
+		{"disable", say_ok},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
