@@ -36,7 +36,7 @@ KNOWN = (
     Known("python-memcached", "python3-memcache", (TEXT,), ""),
     Known("bmemcached", "python3-binary-memcached", (BINARY,), "SASL"),
     Known("libmemcached", "libmemcached-dev", BOTH,
-          "C: buffered, noreply, any byte in binary keys"),
+          "C: buffered, noreply, any byte in binary keys, writes by UDP"),
     Known("libmemcached tools", "libmemcached-tools", BOTH,
           "memccapable: all 27 text and 27 binary tests"),
     Known("memcached-tool", "memcached", (TEXT,), "lists and dumps keys"),
