@@ -109,7 +109,7 @@ static enum conn_next on_block(struct conn *conn)
 	conn->stream = go_on;
 	conn->parsed.consumed = 0; /* the line has gone already */
 	conn_set_step(conn, CONN_STREAM);
-	return CONN_AGAIN;
+	return CONN_PARK; /* even if a place is free: others may wait for it */
 }
 
 static void set_mechanism(struct login_attempt *attempt,

@@ -9,7 +9,12 @@
 
 #define APPLICATION "memcached"
 
+/* What the library has to say is logged, but not more often than this. */
+#define LIBRARY_LOG_MS 1000
+
 struct login_sasl {
+	struct log *log;
+	struct log_pace pace;
 	sasl_callback_t callbacks[2]; /* the library keeps their address */
 	char *mechanisms, *realm;
 };
@@ -141,11 +146,17 @@ static enum log_level level_of(int level)
 
 static int on_log(void *arg, int level, const char *message)
 {
-	const struct log *log = arg;
+	struct login_sasl *sasl = arg;
+	uint64_t held_back;
 
 	/* Traces may hold passwords. */
-	if (message != NULL && level > SASL_LOG_NONE && level < SASL_LOG_DEBUG)
-		log_write(log, level_of(level), "SASL: %s", message);
+	if (message == NULL || level <= SASL_LOG_NONE ||
+	    level >= SASL_LOG_DEBUG || !log_wants(sasl->log, level_of(level)))
+		return SASL_OK;
+	if (log_pace(&sasl->pace, LIBRARY_LOG_MS, &held_back))
+		log_write(sasl->log, level_of(level),
+			  "SASL: %s (%llu more since the last such line)",
+			  message, (unsigned long long)held_back);
 	return SASL_OK;
 }
 
@@ -180,8 +191,9 @@ struct login_sasl *login_sasl_open(struct log *log)
 
 	if (sasl == NULL)
 		goto out;
+	sasl->log = log;
 	sasl->callbacks[0] = (sasl_callback_t){
-		SASL_CB_LOG, (int (*)(void))(void (*)(void))on_log, log};
+		SASL_CB_LOG, (int (*)(void))(void (*)(void))on_log, sasl};
 	sasl->callbacks[1] = (sasl_callback_t){SASL_CB_LIST_END, NULL, NULL};
 	result = sasl_server_init(sasl->callbacks, APPLICATION);
 	if (result != SASL_OK)

@@ -299,6 +299,12 @@ def test_warning_about_a_file_that_others_can_read(new_server, tmp_path):
     assert "not its owner alone can read it" in server.stderr()
 
 
+@ours_only
+def test_U87_no_warning_of_an_open_port(new_server, users):
+    server = new_server("-Y", users, listen=("-l", "0.0.0.0"))
+    assert "open to other machines" not in server.stderr()
+
+
 # ---- a flood --------------------------------------------------------------
 
 @ours_only
