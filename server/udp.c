@@ -20,7 +20,7 @@
 #include "server/shared.h"
 
 /* Under way at the same time. At most CONN_HELD_MAX of answers each. */
-#define UDP_REQUESTS_MAX 256
+#define UDP_REQUESTS_MAX 128
 /* Read in one go, so that the connections get their turn. */
 #define UDP_READS_A_TURN 32
 /* The most that IP carries. */
