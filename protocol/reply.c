@@ -30,7 +30,7 @@ static const struct proto_slice lines[PROTO_CODE_COUNT] = {
 	[PROTO_NOT_STORED] = LINE("NOT_STORED"),
 	[PROTO_END] = LINE("END"),
 	[PROTO_RESET] = LINE("RESET"),
-	[PROTO_BUSY] = LINE("BUSY currently processing crawler request"),
+	[PROTO_BUSY] = LINE("BUSY this is under way already"),
 	[PROTO_LOGIN_MORE] = LINE("ERROR"),
 
 	[PROTO_ERR_UNKNOWN] = LINE("ERROR"),

@@ -126,7 +126,7 @@ enum proto_code {
 	PROTO_NOT_STORED,
 	PROTO_END,	  /* end of a list */
 	PROTO_RESET,	  /* stats reset */
-	PROTO_BUSY,	  /* lru_crawler: one at a time */
+	PROTO_BUSY,	  /* the same work is under way already */
 	PROTO_LOGIN_MORE, /* SASL: a step is to follow */
 
 	PROTO_ERR_UNKNOWN,    /* ERROR */

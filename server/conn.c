@@ -109,8 +109,7 @@ bool conn_can_go_on(struct conn *conn, unsigned needs)
 		return false;
 	if ((needs & CONN_NEEDS_DONE) && conn->in_flight > 0)
 		return false;
-	if ((needs & CONN_NEEDS_LINES) &&
-	    !watcher_has_lines(&conn->worker->server->watch, conn->watcher))
+	if ((needs & CONN_NEEDS_EVENT) && !conn->has_come(conn))
 		return false;
 	if ((needs & CONN_NEEDS_ROOM) &&
 	    (conn->in_flight >= CONN_OPS_MAX ||
@@ -212,6 +211,12 @@ static enum conn_next step_command(struct conn *conn)
 		return CONN_AGAIN;
 	}
 	return CONN_DROP;
+}
+
+void conn_await(struct conn *conn, bool (*has_come)(struct conn *conn))
+{
+	conn->has_come = has_come;
+	conn->needs |= CONN_NEEDS_EVENT;
 }
 
 void conn_read_block(struct conn *conn, char *to, uint32_t bytes,

@@ -59,7 +59,7 @@ enum conn_needs {
 	CONN_NEEDS_FOUND = 4,	/* room for a value that a write finds */
 	CONN_NEEDS_DONE = 8,	/* own earlier writes answered and counted */
 	CONN_NEEDS_LOGIN = 16,	/* the login under way to get on */
-	CONN_NEEDS_LINES = 32	/* something to show a watcher */
+	CONN_NEEDS_EVENT = 32	/* what conn_await() was told of */
 };
 
 /* Produces more of a long answer. Returns AGAIN when done, or YIELD, PARK. */
@@ -96,11 +96,14 @@ struct conn {
 	struct store_op *op;	    /* VALUE: being filled; own until submit */
 	uint64_t swallow;	    /* SWALLOW: bytes still to skip */
 	conn_stream_fn stream;
-	struct store_cursor cursor; /* STREAM: of a walk */
-	struct watcher *watcher;    /* STREAM: of the log; NULL: none */
-	uint64_t stream_left;	    /* STREAM: items still to show */
-	size_t stream_bytes;	    /* STREAM: bytes shown */
-	bool stream_no_memory;	    /* STREAM: a line is missing */
+	struct store_cursor cursor;	 /* STREAM: of a walk */
+	struct watcher *watcher;	 /* STREAM: of the log; NULL: none */
+	uint64_t stream_left;		 /* STREAM: items still to show */
+	size_t stream_bytes;		 /* STREAM: bytes shown */
+	enum store_status stream_status; /* STREAM: of what was shown */
+	struct store_limit limit;	 /* STREAM: of a scan */
+	uint64_t job;			 /* STREAM: its ticket */
+	bool (*has_come)(struct conn *); /* with CONN_NEEDS_EVENT */
 
 	struct login login; /* who the client is */
 
@@ -147,6 +150,12 @@ void conn_mark_dirty(struct conn *conn);
 
 /* One write of this connection has come back from the store. */
 void conn_op_done(struct conn *conn, struct store_op *op);
+
+/*
+ * The command under way is parked until has_come() is true, which is asked
+ * whenever the worker was woken.
+ */
+void conn_await(struct conn *conn, bool (*has_come)(struct conn *conn));
 
 /* Goes on with reading a block, to `to`; then done() is called. */
 void conn_read_block(struct conn *conn, char *to, uint32_t bytes,

@@ -44,6 +44,12 @@ static const struct exec_entry table[PROTO_VERB_COUNT] = {
 	[PROTO_SLABS] = {exec_slabs, 0},
 	[PROTO_LRU] = {exec_lru, 0},
 	[PROTO_LRU_CRAWLER] = {exec_crawler, CONN_NEEDS_APPLIED},
+	[PROTO_RGET] = {exec_rget, CONN_NEEDS_APPLIED},
+	[PROTO_PGET] = {exec_pget, CONN_NEEDS_APPLIED},
+	[PROTO_PDELETE] = {exec_pdelete, CONN_NEEDS_APPLIED},
+	[PROTO_DB_CHECKPOINT] = {exec_db_checkpoint, CONN_NEEDS_APPLIED},
+	[PROTO_DB_ARCHIVE] = {exec_db_archive, 0},
+	[PROTO_DB_COMPACT] = {exec_db_compact, 0},
 	[PROTO_WATCH] = {exec_watch, CONN_NEEDS_DONE},
 	[PROTO_DEBUGTIME] = {exec_debugtime, CONN_NEEDS_DONE},
 };

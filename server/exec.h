@@ -93,6 +93,16 @@ enum conn_next exec_crawler(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_debugtime(struct conn *conn,
 			      const struct proto_request *req);
 
+enum conn_next exec_rget(struct conn *conn, const struct proto_request *req);
+enum conn_next exec_pget(struct conn *conn, const struct proto_request *req);
+enum conn_next exec_pdelete(struct conn *conn,
+			    const struct proto_request *req);
+enum conn_next exec_db_checkpoint(struct conn *conn,
+				  const struct proto_request *req);
+enum conn_next exec_db_archive(struct conn *conn,
+			       const struct proto_request *req);
+enum conn_next exec_db_compact(struct conn *conn,
+			       const struct proto_request *req);
 enum conn_next exec_watch(struct conn *conn, const struct proto_request *req);
 
 /*

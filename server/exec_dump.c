@@ -138,7 +138,7 @@ static bool put_line(struct conn *conn, const char *key, size_t key_bytes,
 
 	if (to == NULL) {
 		COUNT(conn->worker, malloc_fails);
-		conn->stream_no_memory = true;
+		conn->stream_status = STORE_NO_MEMORY;
 		return false;
 	}
 	output_keep(&conn->out, format(to, &line), item->shown_from);
@@ -163,9 +163,9 @@ static enum conn_next dump_more(struct conn *conn, store_visit_fn visit,
 {
 	enum conn_next next;
 
-	conn->stream_no_memory = false;
+	conn->stream_status = STORE_OK;
 	next = walk(conn, visit, ret_done);
-	return conn->stream_no_memory ? CONN_DROP : next;
+	return conn->stream_status == STORE_OK ? next : CONN_DROP;
 }
 
 static enum conn_next metadump_more(struct conn *conn)

@@ -143,6 +143,16 @@ static enum conn_next conns(struct conn *conn, const struct proto_request *req)
 	return exec_answer(conn, &req->form, PROTO_END);
 }
 
+static enum conn_next engine(struct conn *conn, const struct proto_request *req)
+{
+	struct pair_sink pairs = {{take_pair}, conn, false};
+
+	stats_engine(conn->worker, &pairs.sink);
+	if (pairs.no_memory)
+		return CONN_DROP;
+	return exec_answer(conn, &req->form, PROTO_END);
+}
+
 /* A group is either a list of pairs or something of its own. */
 static const struct group {
 	const char *name;
@@ -153,7 +163,7 @@ static const struct group {
 	{"items", stats_items, NULL},
 	{"slabs", stats_slabs, NULL},
 	{"sizes", stats_sizes, NULL},
-	{"bdb", stats_engine, NULL},
+	{"bdb", NULL, engine},
 	{"conns", NULL, conns},
 	{"reset", NULL, reset},
 	{"detail", NULL, detail},

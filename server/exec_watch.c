@@ -15,6 +15,11 @@
 
 #define KEY_BYTES (3 * PROTO_KEY_MAX + 1)
 
+static bool has_lines(struct conn *conn)
+{
+	return watcher_has_lines(&conn->worker->server->watch, conn->watcher);
+}
+
 static enum conn_next watch_more(struct conn *conn)
 {
 	struct watch_hub *hub = &conn->worker->server->watch;
@@ -67,7 +72,7 @@ enum conn_next exec_watch(struct conn *conn, const struct proto_request *req)
 				   err == -EUSERS ? PROTO_ERR_WATCH_MANY
 						  : PROTO_ERR_NO_MEMORY);
 	next = exec_answer(conn, &req->form, PROTO_DONE);
-	conn->needs |= CONN_NEEDS_LINES;
+	conn_await(conn, has_lines);
 	conn->stream = watch_more;
 	conn_set_step(conn, CONN_STREAM);
 	return next;

@@ -60,6 +60,7 @@ struct options {
 	bool flush_enabled;    /* flush_all */
 	bool dump_enabled;     /* stats cachedump, stats detail */
 	bool shutdown_enabled; /* shutdown */
+	uint32_t scan_max;     /* items that one rget or pget shows */
 	bool watch_enabled;    /* watch */
 	bool debug_enabled;    /* debugtime */
 	bool cas_enabled;      /* false: gets shows 0 */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct server;
+struct worker;
 
 /* Takes one pair; both terminated, not empty, and gone after the call. */
 struct stats_sink {
@@ -30,7 +31,7 @@ void stats_items(struct server *server, struct stats_sink *sink);
 void stats_slabs(struct server *server, struct stats_sink *sink);
 
 /* `stats bdb`: what is not memcached's. */
-void stats_engine(struct server *server, struct stats_sink *sink);
+void stats_engine(struct worker *worker, struct stats_sink *sink);
 
 void stats_sizes(struct server *server, struct stats_sink *sink);
 

@@ -1,6 +1,6 @@
 /*
  * stats_groups.c - the other groups of `stats`: settings, items, slabs,
- * sizes, conns, bdb.
+ * sizes, conns.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,26 +151,6 @@ void stats_slabs(struct server *server, struct stats_sink *sink)
 		say_slab(server, sink, &counts);
 	stats_number(sink, "active_slabs", counts.items > 0 ? 1 : 0);
 	stats_number(sink, "total_malloced", counts.cache_bytes);
-}
-
-void stats_engine(struct server *server, struct stats_sink *sink)
-{
-	uint64_t totals[COUNTER_COUNT];
-	struct store_counts counts;
-
-	store_counts(server->store, &counts);
-	totals_read(server, totals);
-	sink->take(sink, "bdb_version", store_engine_version());
-	sink->take(sink, "bdb_home", server->options->data_dir);
-	stats_number(sink, "bdb_cache_bytes", counts.cache_bytes);
-	stats_number(sink, "ops", counts.ops);
-	stats_number(sink, "commits", counts.commits);
-	stats_number(sink, "syncs", counts.syncs);
-	stats_number(sink, "swept_expired", counts.expired);
-	stats_number(sink, "swept_flushed", counts.flushed);
-	stats_number(sink, "storage_errors", totals[COUNTER_storage_errors]);
-	stats_number(sink, "stored_already_expired",
-		     totals[COUNTER_stored_already_expired]);
 }
 
 void stats_sizes(struct server *server, struct stats_sink *sink)
