@@ -32,7 +32,7 @@ def test_quiet_misses(empty):
         $m = new Memcached();
         $m->setOption(Memcached::OPT_BINARY_PROTOCOL, true);
         $m->addServer($argv[1], (int)$argv[2]);
-        for ($i = 0; $i < 2000; $i++)
+        for ($i = 0; $i < 6000; $i++)
             if ($m->get("none") !== false)
                 echo "found\n";
         echo "ok\n";""", "--", "127.0.0.1", empty.port)
