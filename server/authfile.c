@@ -69,6 +69,8 @@ static const char *parse_line(char *line, size_t len, struct entry *ret)
 		return "there is no colon behind a user name";
 	if (colon == line)
 		return "there is no user name";
+	if (colon - line > AUTHFILE_NAME_MAX)
+		return "the user name is too long";
 	if (memchr(line, ' ', (size_t)(colon - line)) != NULL)
 		return "there is a blank in the user name";
 	if (colon + 1 == line + len)

@@ -26,6 +26,7 @@
 #define AUTHFILE_BYTES_MAX (1024 * 1024)
 #define AUTHFILE_LINE_MAX  1024
 #define AUTHFILE_USERS_MAX 1024
+#define AUTHFILE_NAME_MAX  255
 
 struct authfile;
 struct authfile_checker;

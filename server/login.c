@@ -178,7 +178,7 @@ bool login_can_go_on(struct conn *conn)
 static void log_failed(struct server *server,
 		       const struct login_attempt *attempt)
 {
-	char user[3 * LOGIN_SASL_USER_MAX + 1];
+	char user[3 * LOGIN_USER_MAX + 1];
 	uint64_t held_back;
 
 	if (!log_pace(&server->login_pace, FAILED_LOG_MS, &held_back))

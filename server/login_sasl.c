@@ -106,7 +106,7 @@ enum login_sasl_state login_sasl_go_on(struct login_sasl_exchange *exchange,
 }
 
 bool login_sasl_user(struct login_sasl_exchange *exchange,
-		     char ret_user[LOGIN_SASL_USER_MAX + 1])
+		     char ret_user[LOGIN_USER_MAX + 1])
 {
 	const void *user = NULL;
 	size_t len;
@@ -115,7 +115,7 @@ bool login_sasl_user(struct login_sasl_exchange *exchange,
 	    user == NULL)
 		return false;
 	len = strlen(user);
-	if (len > LOGIN_SASL_USER_MAX)
+	if (len > LOGIN_USER_MAX)
 		return false;
 	memcpy(ret_user, user, len + 1);
 	return true;

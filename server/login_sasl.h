@@ -20,7 +20,7 @@
 #include "server/log.h"
 
 /* Longest name of a user that is told; a longer one cannot log in. */
-#define LOGIN_SASL_USER_MAX 255
+#define LOGIN_USER_MAX 255
 
 struct login_sasl;	    /* the library */
 struct login_sasl_exchange; /* one login of one connection */
@@ -67,7 +67,7 @@ enum login_sasl_state login_sasl_go_on(struct login_sasl_exchange *exchange,
 
 /* The user who has logged in: after DONE. False: the name is too long. */
 bool login_sasl_user(struct login_sasl_exchange *exchange,
-		     char ret_user[LOGIN_SASL_USER_MAX + 1]);
+		     char ret_user[LOGIN_USER_MAX + 1]);
 
 /* NULL is fine. */
 void login_sasl_free(struct login_sasl_exchange *exchange);

@@ -3,6 +3,7 @@
  */
 #include "server/login_thread.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -74,7 +75,9 @@ static void check_password(struct login_thread *thread,
 	struct proto_slice password = {blank + 1,
 				       attempt->bytes - user.len - 1};
 
-	if (user.len < sizeof(attempt->user))
+	/* A longer one is in no file. */
+	static_assert(AUTHFILE_NAME_MAX <= LOGIN_USER_MAX, "names must fit");
+	if (user.len <= LOGIN_USER_MAX)
 		memcpy(attempt->user, user.data, user.len);
 	if (authfile_check(thread->file, thread->checker, user, password))
 		attempt->verdict = LOGIN_GRANTED;

@@ -35,7 +35,7 @@ enum login_kind {
 	LOGIN_FORGET	/* only to be freed: nothing comes back */
 };
 
-enum login_verdict { LOGIN_GRANTED, LOGIN_MORE, LOGIN_DENIED };
+enum login_verdict { LOGIN_DENIED, LOGIN_MORE, LOGIN_GRANTED };
 
 struct login_attempt {
 	STAILQ_ENTRY(login_attempt) link;
@@ -49,9 +49,9 @@ struct login_attempt {
 	char mechanism[PROTO_MECHANISM_MAX + 1];
 
 	enum login_verdict verdict;
-	char user[LOGIN_SASL_USER_MAX + 1]; /* empty: not known */
-	char why[LOGIN_WHY_MAX + 1];	    /* DENIED */
-	char *answer;			    /* MORE: own memory */
+	char user[LOGIN_USER_MAX + 1]; /* empty: not known */
+	char why[LOGIN_WHY_MAX + 1];   /* DENIED */
+	char *answer;		       /* MORE: own memory */
 	size_t answer_bytes;
 	struct login_sasl_exchange *exchange; /* MORE: goes on with STEP */
 

@@ -182,6 +182,25 @@ START_TEST(test_parse_long_line)
 }
 END_TEST
 
+START_TEST(test_parse_long_name)
+{
+	char text[AUTHFILE_NAME_MAX + 10];
+	struct authfile *file = NULL;
+	struct authfile_refused refused;
+	size_t len;
+
+	memset(text, 'u', sizeof(text));
+	memcpy(text + AUTHFILE_NAME_MAX, ":p", 2);
+	len = AUTHFILE_NAME_MAX + 2;
+	ck_assert_int_eq(authfile_parse(text, len, &file, &refused), 0);
+	authfile_free(file);
+	memcpy(text + AUTHFILE_NAME_MAX, "u:p", 3);
+	ck_assert_int_eq(authfile_parse(text, len + 1, &file, &refused),
+			 -EINVAL);
+	ck_assert_str_eq(refused.why, "the user name is too long");
+}
+END_TEST
+
 /* --- who gets in --------------------------------------------------------- */
 
 START_TEST(test_check_plain)
@@ -339,6 +358,7 @@ int main(void)
 			    sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tests, test_parse_limits);
 	tcase_add_test(tests, test_parse_long_line);
+	tcase_add_test(tests, test_parse_long_name);
 	tcase_add_test(tests, test_check_plain);
 	tcase_add_loop_test(tests, test_check_hashes, 0, 5);
 	tcase_add_test(tests, test_check_nul_in_the_password);
