@@ -165,6 +165,8 @@ static void fill_line(struct store_op *op, enum proto_code code)
 	else if (code == PROTO_DONE &&
 		 (op->kind == STORE_INCR || op->kind == STORE_DECR))
 		line = proto_number(form, op->number, op->cas, pending->text);
+	else if (code == PROTO_DONE && op->kind == STORE_TOUCH)
+		line = proto_touched(form, op->flags, op->cas, pending->text);
 	else
 		line = proto_answer(form, code, op->cas, pending->text);
 	output_fill(&pending->conn->out, &pending->reply, line.data, line.len,

@@ -167,6 +167,7 @@ int apply_touch(struct apply *apply, struct store_op *op, struct old *old)
 	struct record touched = old->peek.record;
 
 	op->new_cas = touched.cas;
+	op->flags = touched.flags;
 	touched.expiry = op->expiry;
 	return apply_rewrite(apply, op, old, &touched, true);
 }

@@ -91,11 +91,11 @@ struct store_op {
 	char *key;	      /* inside the op */
 	uint32_t value_bytes; /* may be lowered before the submit */
 	char *value;	      /* inside the op */
-	uint32_t flags;
-	int64_t expiry;	 /* absolute seconds; 0 never; in the past: dead */
-	uint64_t cas;	 /* in: to compare with; out: the item's new id */
-	uint64_t assign; /* the id it is to get; 0: the next one */
-	uint64_t delta;	 /* incr, decr */
+	uint32_t flags;	      /* touch, out: the item's */
+	int64_t expiry;	      /* absolute seconds; 0 never; in the past: dead */
+	uint64_t cas;	      /* in: to compare with; out: the item's new id */
+	uint64_t assign;      /* the id it is to get; 0: the next one */
+	uint64_t delta;	      /* incr, decr */
 	/*
 	 * What else an op may be told; each is heeded by the kinds named.
 	 * Set and replace with `compare`: an id lower than the item's is

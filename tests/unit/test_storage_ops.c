@@ -213,15 +213,18 @@ END_TEST
 
 START_TEST(test_touch_changes_the_expiry_and_nothing_else)
 {
-	struct store_op *op;
+	struct store_op *op = rig_op(STORE_SET, "k", "v");
 	struct store_item before, after;
 
-	rig_set(&rig, "k", "v");
+	op->flags = 9;
+	rig_do(&rig, op);
+	store_op_free(op);
 	ck_assert_int_eq(rig_get(&rig, "k", &before), STORE_OK);
 	op = rig_op(STORE_TOUCH, "k", NULL);
 	op->expiry = rig_now(&rig) + 5;
 	rig_do(&rig, op);
 	ck_assert_uint_eq(op->cas, before.cas);
+	ck_assert_uint_eq(op->flags, 9);
 	store_op_free(op);
 	ck_assert_int_eq(rig_get(&rig, "k", &after), STORE_OK);
 	ck_assert_uint_eq(after.cas, before.cas);
