@@ -5,7 +5,7 @@
 #   make check        install what the tests need, build, run every suite
 #   make check-fast   lint, unit and e2e only: the daily loop
 #   make check-long   every suite with its long cases
-#   make check-reference   put memcached itself through our e2e tests
+#   make check-reference   put memcached itself through our tests
 #   make lint         the house rules; `make format` repairs the layout
 #   make fuzz T=text [SECONDS=60]
 #   make bench        the load generator, then the side-by-side runs
@@ -134,7 +134,7 @@ check-fast: tests
 # Our expectations are memcached's, but for differences that are marked.
 check-reference:
 	@tools/install-packages check
-	$(run_tests) --program /usr/bin/memcached e2e
+	$(run_tests) --program /usr/bin/memcached e2e clients
 
 lint: $(built) $(archive)
 	$(run_tests) lint
