@@ -122,16 +122,8 @@ static void read_arith(const char *extras, struct proto_request *request)
 /* The words of a key, as if they had come in a line. */
 static void read_words(struct proto_slice words, struct proto_request *request)
 {
-	struct proto_slice *args = request->args;
-	size_t count = 0;
-
 	proto_token_trim(&words);
-	while (count < PROTO_ARGS_MAX &&
-	       proto_token_take(&words, &args[count])) {
-		if (++count == 1)
-			request->rest = words;
-	}
-	request->arg_count = count;
+	proto_token_take_args(&words, request);
 }
 
 /* Reads what stands at `extras`, and the key behind it. */

@@ -133,14 +133,7 @@ static enum proto_event parse_flush(struct line *line)
 
 static enum proto_event parse_words(struct line *line)
 {
-	struct proto_request *request = &line->ret->request;
-	size_t *count = &request->arg_count;
-
-	while (*count < PROTO_ARGS_MAX &&
-	       proto_token_take(&line->rest, &request->args[*count])) {
-		if (++*count == 1)
-			request->rest = line->rest;
-	}
+	proto_token_take_args(&line->rest, &line->ret->request);
 	return PROTO_COMMAND;
 }
 

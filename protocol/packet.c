@@ -62,8 +62,6 @@ static const struct status *const statuses[PROTO_CODE_COUNT] = {
 	[PROTO_ERR_STORAGE] = &internal,
 	[PROTO_ERR_READ_ONLY] = &not_allowed,
 	[PROTO_ERR_FLUSH_DISABLED] = &not_allowed,
-	[PROTO_ERR_CACHEDUMP_DISABLED] = &not_allowed,
-	[PROTO_ERR_DETAIL_DISABLED] = &not_allowed,
 	[PROTO_ERR_UNAUTHENTICATED] = &not_allowed,
 	[PROTO_ERR_LOGIN_FAILED] = &not_allowed,
 	[PROTO_ERR_LOGIN_FORMAT] = &not_allowed,
@@ -91,9 +89,6 @@ static const struct {
 	{PROTO_NOT_FOUND, PROTO_PREPEND, &not_stored},
 	{PROTO_DONE, PROTO_SASL_START, &logged_in},
 	{PROTO_DONE, PROTO_SASL_STEP, &logged_in},
-	/* No such group of statistics. */
-	{PROTO_ERR_UNKNOWN, PROTO_STATS, &not_found},
-	{PROTO_ERR_DETAIL_USAGE, PROTO_STATS, &not_found},
 };
 
 #define EXCEPTION_COUNT (sizeof(exceptions) / sizeof(exceptions[0]))

@@ -10,8 +10,10 @@
 
 #include "protocol/protocol.h"
 
-/* Room for PROTO_ANSWER_MAX. The id is told if the code is a success of a
- * command that gives or keeps one. */
+/*
+ * These three need room for PROTO_ANSWER_MAX. The id is told by a success of a
+ * command that is about one item which is there after it.
+ */
 size_t packet_answer(char *buf, const struct proto_form *form,
 		     enum proto_code code, uint64_t cas);
 size_t packet_number(char *buf, const struct proto_form *form, uint64_t number,
@@ -20,11 +22,11 @@ size_t packet_number(char *buf, const struct proto_form *form, uint64_t number,
 size_t packet_touched(char *buf, const struct proto_form *form, uint32_t flags,
 		      uint64_t cas);
 
-/* Room for PROTO_VALUE_HEAD_MAX. The value follows. */
+/* Room for PROTO_VALUE_HEAD_MAX, as of the next. The value follows. */
 size_t packet_value(char *buf, const struct proto_form *form,
 		    struct proto_slice key, uint32_t flags, size_t value_bytes,
 		    uint64_t cas);
-/* A miss repeats the key where a hit would. */
+/* Repeats the key where a hit would. */
 size_t packet_miss(char *buf, const struct proto_form *form,
 		   struct proto_slice key);
 

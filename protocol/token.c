@@ -87,6 +87,18 @@ void proto_token_trim(struct proto_slice *rest)
 		rest->len--;
 }
 
+void proto_token_take_args(struct proto_slice *rest,
+			   struct proto_request *request)
+{
+	size_t *count = &request->arg_count;
+
+	while (*count < PROTO_ARGS_MAX &&
+	       proto_token_take(rest, &request->args[*count])) {
+		if (++*count == 1)
+			request->rest = *rest;
+	}
+}
+
 bool proto_token_cut_noreply(struct proto_slice *rest)
 {
 	static const char word[] = "noreply";

@@ -39,4 +39,8 @@ bool proto_token_cut_noreply(struct proto_slice *rest);
 /* Cuts the blanks at the end off *rest. */
 void proto_token_trim(struct proto_slice *rest);
 
+/* Takes the tokens as the arguments of a request, PROTO_ARGS_MAX at most. */
+void proto_token_take_args(struct proto_slice *rest,
+			   struct proto_request *request);
+
 #endif

@@ -90,8 +90,6 @@ static const struct {
 	{PROTO_ERR_STORAGE, 0x84, "Internal error"},
 	{PROTO_ERR_READ_ONLY, 0x20, "Auth failure."},
 	{PROTO_ERR_FLUSH_DISABLED, 0x20, "Auth failure."},
-	{PROTO_ERR_CACHEDUMP_DISABLED, 0x20, "Auth failure."},
-	{PROTO_ERR_DETAIL_DISABLED, 0x20, "Auth failure."},
 	{PROTO_ERR_UNAUTHENTICATED, 0x20, "Auth failure."},
 	{PROTO_ERR_LOGIN_FAILED, 0x20, "Auth failure."},
 	{PROTO_ERR_LOGIN_FORMAT, 0x20, "Auth failure."},
@@ -166,8 +164,7 @@ START_TEST(test_statuses_of_some_verbs)
 	check_answer(PROTO_PREPEND, PROTO_NOT_STORED, 0x05, "Not stored.", 0);
 	check_answer(PROTO_PREPEND, PROTO_NOT_FOUND, 0x05, "Not stored.", 0);
 	check_answer(PROTO_SET, PROTO_NOT_FOUND, 0x01, "Not found", 0);
-	check_answer(PROTO_STATS, PROTO_ERR_UNKNOWN, 0x01, "Not found", 0);
-	check_answer(PROTO_STATS, PROTO_ERR_DETAIL_USAGE, 0x01, "Not found", 0);
+	check_answer(PROTO_STATS, PROTO_NOT_FOUND, 0x01, "Not found", 0);
 	check_answer(PROTO_STATS, PROTO_RESET, 0x00, "", 0);
 	check_answer(PROTO_STATS, PROTO_END, 0x00, "", 0);
 	check_answer(PROTO_NOOP, PROTO_DONE, 0x00, "", 0);
