@@ -125,8 +125,8 @@ run_tests = @tests/run --build $(B) --san "$(SAN)"
 check check-long:
 	@tools/install-packages check
 	@$(parallel_make) tests
-	$(run_tests) $(if $(filter %-long,$@),--long) lint unit fuzz e2e crash \
-		fault clients
+	$(run_tests) $(if $(filter %-long,$@),--long) lint unit fuzz e2e \
+		differential crash fault clients
 
 check-fast: tests
 	$(run_tests) lint unit fuzz e2e
