@@ -105,6 +105,9 @@ void proto_frame_write(char *buf, const struct proto_frame *frame);
 /* The verb's name as clients send it ("get"); "unknown" for COUNT. */
 const char *proto_verb_name(enum proto_verb verb);
 
+/* True if it changes data, or how the server goes on, whatever is asked. */
+bool proto_verb_changes(enum proto_verb verb);
+
 /*
  * Reads an unsigned decimal that fills the slice: digits only, no sign, no
  * blank, not empty, in range. Returns false, and leaves *ret, otherwise.

@@ -5,6 +5,7 @@
  * number is put together from a few pieces, two digits at a time.
  */
 #include "protocol/reply.h"
+#include "protocol/verbs.h"
 
 #include <string.h>
 
@@ -15,11 +16,6 @@
 #define CLIENT_LINE(text) LINE("CLIENT_ERROR " text)
 #define SERVER_LINE(text) LINE("SERVER_ERROR " text)
 
-static const struct proto_slice stored_line = LINE("STORED");
-static const struct proto_slice deleted_line = LINE("DELETED");
-static const struct proto_slice touched_line = LINE("TOUCHED");
-static const struct proto_slice noop_line = LINE("MN");
-static const struct proto_slice ok_line = LINE("OK");
 static const struct proto_slice two_classes_line =
 	LINE("BADCLASS invalid src or dst class id");
 
@@ -104,64 +100,11 @@ static const struct proto_slice lines[PROTO_CODE_COUNT] = {
 	[PROTO_ERR_SHAPE] = LINE("ERROR"),
 };
 
-static struct proto_slice done_line(enum proto_verb verb)
-{
-	switch (verb) {
-	case PROTO_SET:
-	case PROTO_ADD:
-	case PROTO_REPLACE:
-	case PROTO_APPEND:
-	case PROTO_PREPEND:
-	case PROTO_CAS:
-	case PROTO_SASL_START: /* as the set that a login in text looks like */
-		return stored_line;
-	case PROTO_DELETE:
-		return deleted_line;
-	case PROTO_TOUCH:
-		return touched_line;
-	case PROTO_NOOP:
-		return noop_line;
-	case PROTO_GET:
-	case PROTO_GAT:
-	case PROTO_INCR:
-	case PROTO_DECR:
-	case PROTO_META_GET:
-	case PROTO_META_SET:
-	case PROTO_META_DELETE:
-	case PROTO_META_ARITH:
-	case PROTO_META_DEBUG:
-	case PROTO_FLUSH_ALL:
-	case PROTO_STATS:
-	case PROTO_VERSION:
-	case PROTO_VERBOSITY:
-	case PROTO_CACHE_MEMLIMIT:
-	case PROTO_SHUTDOWN:
-	case PROTO_QUIT:
-	case PROTO_SLABS:
-	case PROTO_LRU:
-	case PROTO_LRU_CRAWLER:
-	case PROTO_WATCH:
-	case PROTO_REFRESH_CERTS:
-	case PROTO_DEBUGTIME:
-	case PROTO_RGET:
-	case PROTO_PGET:
-	case PROTO_PDELETE:
-	case PROTO_DB_CHECKPOINT:
-	case PROTO_DB_ARCHIVE:
-	case PROTO_DB_COMPACT:
-	case PROTO_SASL_LIST:
-	case PROTO_SASL_STEP:
-	case PROTO_VERB_COUNT:
-		break;
-	}
-	return ok_line;
-}
-
 struct proto_slice text_answer(const struct proto_form *form,
 			       enum proto_code code)
 {
 	if (code == PROTO_DONE)
-		return done_line(form->verb);
+		return proto_verb_done(form->verb);
 	if (code == PROTO_ERR_CLASS && form->verb == PROTO_SLABS)
 		return two_classes_line;
 	return lines[code];

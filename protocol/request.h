@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/verb_table.h"
+
 #define PROTO_KEY_MAX	 250
 #define PROTO_FRAME_HEAD 8 /* of a datagram */
 /* Tokens after the verb that administrative commands get to see. */
@@ -24,49 +26,14 @@ struct proto_slice {
 	size_t len;
 };
 
-/* What is asked. verbs.c and opcodes.c have the words and numbers for it. */
+/* What is asked: PROTO_GET and so on, see verb_table.h. */
 enum proto_verb {
-	PROTO_GET, /* get, gets */
-	PROTO_GAT, /* gat, gats */
-	PROTO_SET,
-	PROTO_ADD,
-	PROTO_REPLACE,
-	PROTO_APPEND,
-	PROTO_PREPEND,
-	PROTO_CAS,
-	PROTO_INCR,
-	PROTO_DECR,
-	PROTO_TOUCH,
-	PROTO_DELETE,
-	PROTO_META_GET,
-	PROTO_META_SET,
-	PROTO_META_DELETE,
-	PROTO_META_ARITH,
-	PROTO_META_DEBUG,
-	PROTO_NOOP, /* mn, binary noop */
-	PROTO_FLUSH_ALL,
-	PROTO_STATS,
-	PROTO_VERSION,
-	PROTO_VERBOSITY,
-	PROTO_CACHE_MEMLIMIT,
-	PROTO_SHUTDOWN,
-	PROTO_QUIT,
-	PROTO_SLABS,
-	PROTO_LRU,
-	PROTO_LRU_CRAWLER,
-	PROTO_WATCH,
-	PROTO_REFRESH_CERTS,
-	PROTO_DEBUGTIME,
-	PROTO_RGET,
-	PROTO_PGET,
-	PROTO_PDELETE,
-	PROTO_DB_CHECKPOINT,
-	PROTO_DB_ARCHIVE,
-	PROTO_DB_COMPACT,
-	PROTO_SASL_LIST,
-	PROTO_SASL_START,
-	PROTO_SASL_STEP,
-	PROTO_VERB_COUNT
+#define VERB(verb, ...) PROTO_##verb,
+#define WORD(...)
+	PROTO_VERB_TABLE(VERB, WORD)
+#undef VERB
+#undef WORD
+		PROTO_VERB_COUNT
 };
 
 enum proto_dialect { PROTO_CLASSIC, PROTO_META, PROTO_BINARY };

@@ -40,6 +40,9 @@ struct proto_word {
 	enum proto_shape shape;
 };
 
+/* What the success of a verb says in text, CRLF included. Static. */
+struct proto_slice proto_verb_done(enum proto_verb verb);
+
 /* Returns the entry of a word, or NULL if no command is called that. */
 const struct proto_word *proto_word_find(struct proto_slice name);
 

@@ -11,47 +11,9 @@ struct exec_entry {
 };
 
 static const struct exec_entry table[PROTO_VERB_COUNT] = {
-	[PROTO_GET] = {exec_get, CONN_NEEDS_APPLIED},
-	[PROTO_GAT] = {exec_gat, CONN_NEEDS_ROOM | CONN_NEEDS_FOUND},
-	[PROTO_SET] = {exec_store, CONN_NEEDS_ROOM},
-	[PROTO_ADD] = {exec_store, CONN_NEEDS_ROOM},
-	[PROTO_REPLACE] = {exec_store, CONN_NEEDS_ROOM},
-	[PROTO_APPEND] = {exec_store, CONN_NEEDS_ROOM},
-	[PROTO_PREPEND] = {exec_store, CONN_NEEDS_ROOM},
-	[PROTO_CAS] = {exec_store, CONN_NEEDS_ROOM},
-	[PROTO_INCR] = {exec_arith, CONN_NEEDS_ROOM},
-	[PROTO_DECR] = {exec_arith, CONN_NEEDS_ROOM},
-	[PROTO_TOUCH] = {exec_touch, CONN_NEEDS_ROOM},
-	[PROTO_DELETE] = {exec_delete, CONN_NEEDS_ROOM},
-	[PROTO_META_GET] = {exec_meta_get, CONN_NEEDS_APPLIED |
-						   CONN_NEEDS_ROOM |
-						   CONN_NEEDS_FOUND},
-	[PROTO_META_SET] = {exec_meta_set, CONN_NEEDS_ROOM},
-	[PROTO_META_DELETE] = {exec_meta_delete, CONN_NEEDS_ROOM},
-	[PROTO_META_ARITH] = {exec_meta_arith, CONN_NEEDS_ROOM},
-	[PROTO_META_DEBUG] = {exec_meta_debug, CONN_NEEDS_APPLIED},
-	[PROTO_NOOP] = {exec_noop, 0},
-	[PROTO_FLUSH_ALL] = {exec_flush, CONN_NEEDS_ROOM},
-	[PROTO_STATS] = {exec_stats, CONN_NEEDS_DONE},
-	[PROTO_VERSION] = {exec_version, 0},
-	[PROTO_VERBOSITY] = {exec_verbosity, 0},
-	[PROTO_CACHE_MEMLIMIT] = {exec_memlimit, 0},
-	[PROTO_SHUTDOWN] = {exec_shutdown, 0},
-	[PROTO_QUIT] = {exec_quit, 0},
-	[PROTO_SASL_LIST] = {exec_login_list, 0},
-	[PROTO_SASL_START] = {exec_login, 0},
-	[PROTO_SASL_STEP] = {exec_login, 0},
-	[PROTO_SLABS] = {exec_slabs, 0},
-	[PROTO_LRU] = {exec_lru, 0},
-	[PROTO_LRU_CRAWLER] = {exec_crawler, CONN_NEEDS_APPLIED},
-	[PROTO_RGET] = {exec_rget, CONN_NEEDS_APPLIED},
-	[PROTO_PGET] = {exec_pget, CONN_NEEDS_APPLIED},
-	[PROTO_PDELETE] = {exec_pdelete, CONN_NEEDS_APPLIED},
-	[PROTO_DB_CHECKPOINT] = {exec_db_checkpoint, CONN_NEEDS_APPLIED},
-	[PROTO_DB_ARCHIVE] = {exec_db_archive, 0},
-	[PROTO_DB_COMPACT] = {exec_db_compact, 0},
-	[PROTO_WATCH] = {exec_watch, CONN_NEEDS_DONE},
-	[PROTO_DEBUGTIME] = {exec_debugtime, CONN_NEEDS_DONE},
+#define X(verb, start, needs) [PROTO_##verb] = {start, needs},
+	EXEC_COMMANDS(X)
+#undef X
 };
 
 unsigned exec_needs(enum proto_verb verb)

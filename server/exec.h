@@ -55,64 +55,58 @@ enum proto_code exec_code(struct worker *worker, enum store_status status);
 void exec_count_get(struct conn *conn, struct proto_slice key,
 		    enum store_status status, const struct store_item *item);
 
-/* One verb each; the table in exec.c. */
-enum conn_next exec_get(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_gat(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_store(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_arith(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_touch(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_delete(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_meta_get(struct conn *conn,
-			     const struct proto_request *req);
-enum conn_next exec_meta_set(struct conn *conn,
-			     const struct proto_request *req);
-enum conn_next exec_meta_delete(struct conn *conn,
-				const struct proto_request *req);
-enum conn_next exec_meta_arith(struct conn *conn,
-			       const struct proto_request *req);
-enum conn_next exec_meta_debug(struct conn *conn,
-			       const struct proto_request *req);
-enum conn_next exec_noop(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_flush(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_stats(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_version(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_verbosity(struct conn *conn,
-			      const struct proto_request *req);
-enum conn_next exec_memlimit(struct conn *conn,
-			     const struct proto_request *req);
-enum conn_next exec_shutdown(struct conn *conn,
-			     const struct proto_request *req);
-enum conn_next exec_quit(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_login(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_login_list(struct conn *conn,
-			       const struct proto_request *req);
-
-enum conn_next exec_slabs(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_lru(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_crawler(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_debugtime(struct conn *conn,
-			      const struct proto_request *req);
-
-enum conn_next exec_rget(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_pget(struct conn *conn, const struct proto_request *req);
-enum conn_next exec_pdelete(struct conn *conn,
-			    const struct proto_request *req);
-enum conn_next exec_db_checkpoint(struct conn *conn,
-				  const struct proto_request *req);
-enum conn_next exec_db_archive(struct conn *conn,
-			       const struct proto_request *req);
-enum conn_next exec_db_compact(struct conn *conn,
-			       const struct proto_request *req);
-enum conn_next exec_watch(struct conn *conn, const struct proto_request *req);
-
 /*
- * Lines for those who watch: a get (before that, one line for what a store
- * found), a change, a connection. item may be NULL; reason too.
+ * Every command: its verb, who does it, and what it needs before it may start.
  */
-void exec_watch_get(struct conn *conn, struct proto_slice key, bool found,
-		    size_t value_bytes);
-void exec_watch_write(const struct store_op *op, enum proto_verb verb);
-void exec_watch_conn(struct conn *conn, const char *what, const char *reason);
+/* clang-format off */
+#define EXEC_COMMANDS(X)                                                      \
+	X(GET, exec_get, CONN_NEEDS_APPLIED)                                  \
+	X(GAT, exec_gat, CONN_NEEDS_ROOM | CONN_NEEDS_FOUND)                  \
+	X(SET, exec_store, CONN_NEEDS_ROOM)                                   \
+	X(ADD, exec_store, CONN_NEEDS_ROOM)                                   \
+	X(REPLACE, exec_store, CONN_NEEDS_ROOM)                               \
+	X(APPEND, exec_store, CONN_NEEDS_ROOM)                                \
+	X(PREPEND, exec_store, CONN_NEEDS_ROOM)                               \
+	X(CAS, exec_store, CONN_NEEDS_ROOM)                                   \
+	X(INCR, exec_arith, CONN_NEEDS_ROOM)                                  \
+	X(DECR, exec_arith, CONN_NEEDS_ROOM)                                  \
+	X(TOUCH, exec_touch, CONN_NEEDS_ROOM)                                 \
+	X(DELETE, exec_delete, CONN_NEEDS_ROOM)                               \
+	X(META_GET, exec_meta_get,                                            \
+	  CONN_NEEDS_APPLIED | CONN_NEEDS_ROOM | CONN_NEEDS_FOUND)            \
+	X(META_SET, exec_meta_set, CONN_NEEDS_ROOM)                           \
+	X(META_DELETE, exec_meta_delete, CONN_NEEDS_ROOM)                     \
+	X(META_ARITH, exec_meta_arith, CONN_NEEDS_ROOM)                       \
+	X(META_DEBUG, exec_meta_debug, CONN_NEEDS_APPLIED)                    \
+	X(NOOP, exec_noop, 0)                                                 \
+	X(RGET, exec_rget, CONN_NEEDS_APPLIED)                                \
+	X(PGET, exec_pget, CONN_NEEDS_APPLIED)                                \
+	X(PDELETE, exec_pdelete, CONN_NEEDS_APPLIED)                          \
+	X(FLUSH_ALL, exec_flush, CONN_NEEDS_ROOM)                             \
+	X(STATS, exec_stats, CONN_NEEDS_DONE)                                 \
+	X(VERSION, exec_version, 0)                                           \
+	X(VERBOSITY, exec_verbosity, 0)                                       \
+	X(CACHE_MEMLIMIT, exec_memlimit, 0)                                   \
+	X(SHUTDOWN, exec_shutdown, 0)                                         \
+	X(QUIT, exec_quit, 0)                                                 \
+	X(SLABS, exec_slabs, 0)                                               \
+	X(LRU, exec_lru, 0)                                                   \
+	X(LRU_CRAWLER, exec_crawler, CONN_NEEDS_APPLIED)                      \
+	X(WATCH, exec_watch, CONN_NEEDS_DONE)                                 \
+	X(DEBUGTIME, exec_debugtime, CONN_NEEDS_DONE)                         \
+	X(DB_CHECKPOINT, exec_db_checkpoint, CONN_NEEDS_APPLIED)              \
+	X(DB_ARCHIVE, exec_db_archive, 0)                                     \
+	X(DB_COMPACT, exec_db_compact, 0)                                     \
+	X(SASL_LIST, exec_login_list, 0)                                      \
+	X(SASL_START, exec_login, 0)                                          \
+	X(SASL_STEP, exec_login, 0)
+/* clang-format on */
+
+#define X(verb, start, needs)                   \
+	enum conn_next start(struct conn *conn, \
+			     const struct proto_request *req);
+EXEC_COMMANDS(X)
+#undef X
 
 /* Groups and subcommands that are walks: stats cachedump, lru_crawler. */
 enum conn_next exec_cachedump(struct conn *conn,
@@ -120,5 +114,14 @@ enum conn_next exec_cachedump(struct conn *conn,
 enum conn_next exec_metadump(struct conn *conn,
 			     const struct proto_request *req);
 enum conn_next exec_mgdump(struct conn *conn, const struct proto_request *req);
+
+/*
+ * Lines for those who watch: a get (before that, one line for what a store
+ * found), a change, a connection; reason may be NULL.
+ */
+void exec_watch_get(struct conn *conn, struct proto_slice key, bool found,
+		    size_t value_bytes);
+void exec_watch_write(const struct store_op *op, enum proto_verb verb);
+void exec_watch_conn(struct conn *conn, const char *what, const char *reason);
 
 #endif

@@ -28,62 +28,20 @@ static bool is_login(enum proto_verb verb)
 	       verb == PROTO_SASL_STEP;
 }
 
-/* True if the command changes data, or how the server goes on. */
+/* True if this very command changes something, also by one of its forms. */
 static bool changes_something(const struct proto_request *req)
 {
-	switch (req->form.verb) {
-	case PROTO_META_GET:
+	const struct proto_slice *args = req->args;
+
+	if (req->form.verb == PROTO_META_GET)
 		return proto_has(req, 'T') || proto_has(req, 'N') ||
 		       proto_has(req, 'R');
-	case PROTO_STATS:
-		return req->arg_count > 0 &&
-		       (proto_slice_is(req->args[0], "reset") ||
-			(req->arg_count > 1 &&
-			 proto_slice_is(req->args[0], "detail") &&
-			 !proto_slice_is(req->args[1], "dump")));
-	case PROTO_GET:
-	case PROTO_META_DEBUG:
-	case PROTO_NOOP:
-	case PROTO_VERSION:
-	case PROTO_QUIT:
-	case PROTO_WATCH:
-	case PROTO_RGET:
-	case PROTO_PGET:
-	case PROTO_SLABS:
-	case PROTO_LRU:
-	case PROTO_LRU_CRAWLER:
-	case PROTO_SASL_LIST:
-	case PROTO_SASL_START:
-	case PROTO_SASL_STEP:
-		return false;
-	case PROTO_GAT:
-	case PROTO_SET:
-	case PROTO_ADD:
-	case PROTO_REPLACE:
-	case PROTO_APPEND:
-	case PROTO_PREPEND:
-	case PROTO_CAS:
-	case PROTO_INCR:
-	case PROTO_DECR:
-	case PROTO_TOUCH:
-	case PROTO_DELETE:
-	case PROTO_META_SET:
-	case PROTO_META_DELETE:
-	case PROTO_META_ARITH:
-	case PROTO_FLUSH_ALL:
-	case PROTO_VERBOSITY:
-	case PROTO_CACHE_MEMLIMIT:
-	case PROTO_SHUTDOWN:
-	case PROTO_REFRESH_CERTS:
-	case PROTO_DEBUGTIME:
-	case PROTO_PDELETE:
-	case PROTO_DB_CHECKPOINT:
-	case PROTO_DB_ARCHIVE:
-	case PROTO_DB_COMPACT:
-	case PROTO_VERB_COUNT:
-		break;
-	}
-	return true;
+	if (req->form.verb == PROTO_STATS && req->arg_count > 0)
+		return proto_slice_is(args[0], "reset") ||
+		       (req->arg_count > 1 &&
+			proto_slice_is(args[0], "detail") &&
+			!proto_slice_is(args[1], "dump"));
+	return proto_verb_changes(req->form.verb);
 }
 
 enum proto_code login_allows(const struct conn *conn,
