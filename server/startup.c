@@ -12,6 +12,9 @@
 #include "server/daemon.h"
 #include "server/shared.h"
 
+/* Half of the time in which a clean end is promised. */
+#define CLOSE_MS 4000
+
 /* Descriptors beside the clients': data, logs, workers, listeners. */
 #define SPARE_DESCRIPTORS 128
 
@@ -157,6 +160,7 @@ int startup_open_store(struct server *server)
 		.shared_regions = options->shared_regions,
 		.sync = options->sync,
 		.sync_interval_ms = options->sync_interval_ms,
+		.close_ms = CLOSE_MS,
 		.checkpoint_seconds = options->checkpoint_seconds,
 		.checkpoint_bytes = options->checkpoint_bytes,
 		.trickle_percent = options->trickle_percent,

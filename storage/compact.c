@@ -19,14 +19,17 @@
 /* A page is moved, but never merged, if it has to be fuller than this. */
 #define MOVE_ONLY_PERCENT 1
 #define FAILURES_MAX	  100
-/* Bytes of a page that hold no part of a big record. */
-#define OVERFLOW_HEAD 26
+/* What Berkeley DB needs beside an item's bytes, and a page's head. */
+#define ITEM_OVERHEAD 12
+#define PAGE_OVERHEAD 26
+/* How full merged pages are, by experience. */
+#define FULL_PERCENT 95
 
 /* The range of a step, and what it has met there. */
 struct range {
 	const struct compact *compact;
 	struct store_cursor end;
-	uint64_t overflow_pages;
+	uint64_t leaf_bytes, overflow_pages;
 };
 
 int compact_ask(struct compact *compact)
@@ -84,16 +87,28 @@ static void end(struct compact *compact, struct env *env, int error)
 }
 
 /* A record of more than about a quarter of a page lies in pages of its own. */
-static enum walk_verdict count_overflow(void *arg, const struct walk_row *row)
+static enum walk_verdict add_row(void *arg, const struct walk_row *row)
 {
 	struct range *range = arg;
 	uint32_t page_bytes = range->compact->page_bytes;
 	uint64_t bytes = row->record.head_bytes + row->value_bytes;
 
+	range->leaf_bytes += row->key_bytes + ITEM_OVERHEAD;
 	if (bytes > page_bytes / 4)
 		range->overflow_pages +=
-			bytes / (page_bytes - OVERFLOW_HEAD) + 1;
+			bytes / (page_bytes - PAGE_OVERHEAD) + 1;
+	else
+		range->leaf_bytes += bytes;
 	return WALK_ON;
+}
+
+/* Pages that hold these rows when they are merged. */
+static uint64_t pages_needed(const struct range *range)
+{
+	uint64_t page_bytes = range->compact->page_bytes;
+
+	return range->overflow_pages +
+	       range->leaf_bytes * 100 / (page_bytes * FULL_PERCENT) + 1;
 }
 
 /* Finds where a step over so many rows ends. */
@@ -110,7 +125,7 @@ static enum store_status find_end(const struct compact *compact,
 		size_t part = rows < MERGE_ROWS ? rows : MERGE_ROWS;
 
 		status = walk_records(agent->reader, &ret->end, part, false,
-				      count_overflow, ret);
+				      add_row, ret);
 		rows -= part;
 	}
 	return status;
@@ -123,10 +138,6 @@ static void count(struct compact *compact, const DB_COMPACT *did)
 
 	atomic_fetch_add(&compact->examined, did->compact_pages_examine);
 	atomic_fetch_add(&compact->freed, did->compact_pages_free);
-	compact->kept += did->compact_pages_examine;
-	compact->kept -= did->compact_pages_free < compact->kept
-				 ? did->compact_pages_free
-				 : compact->kept;
 	if (truncated > 0) {
 		atomic_fetch_add(&compact->given, (uint64_t)truncated);
 		compact->returned += (uint64_t)truncated;
@@ -169,7 +180,7 @@ static int step_btree(struct compact *compact, struct agent *agent)
 		return error;
 	compact->place = range.end;
 	if (!compact->giving_back)
-		compact->kept += range.overflow_pages;
+		compact->kept += pages_needed(&range);
 	return 0;
 }
 
@@ -205,7 +216,7 @@ static int step_hash(struct compact *compact)
 	return 0;
 }
 
-/* Is there something to give back, and not so much that others must wait? */
+/* Is what is unused so little that others need not wait for it? */
 static bool may_give_back(struct compact *compact, struct env *env)
 {
 	DB_MPOOLFILE *file = compact->db->get_mpf(compact->db);
@@ -214,9 +225,7 @@ static bool may_give_back(struct compact *compact, struct env *env)
 
 	if (compact->hash || file->get_last_pgno(file, &last) != 0)
 		return false;
-	if (last <= compact->kept)
-		return false;
-	unused = last - compact->kept;
+	unused = last > compact->kept ? last - compact->kept : 0;
 	if (unused <= GIVE_BACK_PAGES)
 		return true;
 	env_say(env, STORE_INFO,

@@ -37,8 +37,8 @@ struct compact {
 	uint32_t page_bytes;
 	struct store_cursor place; /* B-tree: where the next step begins */
 	uint32_t bucket;	   /* hash: the same */
-	uint64_t kept;		   /* pages that MERGE found in use */
-	uint64_t returned;	   /* pages, in this pass */
+	uint64_t kept;	   /* about so many pages are in use after MERGE */
+	uint64_t returned; /* pages, in this pass */
 	int passes;
 	int failures; /* in a row */
 	/* progress */

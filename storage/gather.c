@@ -16,7 +16,7 @@
 /* A key, and the byte that makes the next one of it. */
 #define KEY_ROOM (STORE_KEY_MAX + 1)
 /* Above this mean size a record costs less by its head alone. */
-#define BIG_RECORD_BYTES 1024
+#define BIG_RECORD_BYTES 4096
 /* What one row is assumed to need of the buffer. */
 #define ROW_BYTES 512
 

@@ -51,14 +51,27 @@ static void fill(const char *prefix, int count, uint32_t value_bytes)
 		store_op_free(rig_reap(&rig));
 }
 
+/* Deletes nine of ten. */
 static void delete_most(const char *prefix, int count)
 {
+	struct store_op *first = NULL, *op;
+	int deletes = 0;
 	char key[32];
 
 	for (int i = 0; i < count; i++) {
+		if (i % 10 == 0)
+			continue;
 		(void)snprintf(key, sizeof(key), "%s%04d", prefix, i);
-		if (i % 10 != 0)
-			ck_assert_int_eq(rig_delete(&rig, key), STORE_OK);
+		op = store_op_new(STORE_DELETE, key, strlen(key), 0, 0);
+		op->next = first;
+		first = op;
+		deletes++;
+	}
+	store_submit(rig.client, first);
+	while (deletes-- > 0) {
+		op = rig_reap(&rig);
+		ck_assert_int_eq(op->status, STORE_OK);
+		store_op_free(op);
 	}
 }
 
@@ -165,22 +178,25 @@ START_TEST(test_archive_without_checkpoint_keeps_logs)
 }
 END_TEST
 
+/* What is in the way of a removal: a directory with a log file's name. */
 START_TEST(test_archive_says_when_it_cannot)
 {
-	char name[300];
+	char log[300], aside[310];
 
-	if (geteuid() == 0)
-		return; /* root may remove what it likes */
 	rig.config.keep_logs = true;
 	rig.quiet = true;
 	rig_open(&rig);
 	fill("k", KEYS, 1000);
 	ck_assert_int_eq(run_job(STORE_CHECKPOINT), STORE_JOB_DONE);
-	(void)snprintf(name, sizeof(name), "%s", rig.dir);
-	ck_assert_int_eq(chmod(name, 0500), 0);
+	(void)snprintf(log, sizeof(log), "%s/log.0000000001", rig.dir);
+	(void)snprintf(aside, sizeof(aside), "%s.aside", log);
+	ck_assert_int_eq(rename(log, aside), 0);
+	ck_assert_int_eq(mkdir(log, 0700), 0);
 	ck_assert_int_eq(run_job(STORE_ARCHIVE), STORE_JOB_FAILED);
-	ck_assert_int_eq(chmod(name, 0700), 0);
+	ck_assert_int_gt(atomic_load(&rig.messages), 0);
+	ck_assert_int_eq(rmdir(log), 0);
 	ck_assert_int_eq(run_job(STORE_ARCHIVE), STORE_JOB_DONE);
+	ck_assert_int_eq(unlink(aside), 0);
 }
 END_TEST
 
@@ -248,8 +264,8 @@ START_TEST(test_compaction_beside_changes)
 
 	rig.config.hash = _i == 1;
 	rig_open(&rig);
-	fill("k", KEYS, 300);
-	delete_most("k", KEYS);
+	fill("k", KEYS / 2, 300);
+	delete_most("k", KEYS / 2);
 	ck_assert_int_eq(store_compact(rig.store), 0);
 	for (runs = 0; !compacted(NULL); runs++) {
 		fill("new", 50, 300);
@@ -258,7 +274,7 @@ START_TEST(test_compaction_beside_changes)
 	}
 	ck_assert_uint_gt(runs, 0);
 	ck_assert_uint_eq(progress().compact_failed, 0);
-	rig_expect_items(&rig, KEYS / 10 + 50);
+	rig_expect_items(&rig, KEYS / 20 + 50);
 	ck_assert_int_eq(atomic_load(&rig.messages), 0);
 }
 END_TEST
