@@ -103,9 +103,10 @@ static enum conn_next meta_no_memory(struct conn *conn,
 static void fill_text(struct store_op *op, const char *text, size_t bytes)
 {
 	struct pending *pending = op->user;
+	bool has_value = op->found.value != NULL;
 
 	output_fill(&pending->conn->out, &pending->reply, text, bytes,
-		    op->found.value_bytes);
+		    has_value ? op->found.value_bytes : 0);
 }
 
 /* Refusals and failures are the same lines in every text dialect. */
