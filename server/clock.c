@@ -13,6 +13,13 @@ static int64_t read_us(clockid_t id)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+static int64_t system_us(const struct clock *clock)
+{
+	int64_t now = read_us(CLOCK_REALTIME);
+
+	return clock->whole_seconds ? now - now % 1000000 : now;
+}
+
 int64_t clock_now_us(const struct clock *clock)
 {
 	int64_t stopped =
@@ -20,7 +27,7 @@ int64_t clock_now_us(const struct clock *clock)
 
 	if (stopped != 0)
 		return stopped;
-	return read_us(CLOCK_REALTIME) +
+	return system_us(clock) +
 	       atomic_load_explicit(&clock->shift_us, memory_order_relaxed);
 }
 
@@ -48,6 +55,6 @@ void clock_resume(struct clock *clock)
 
 	if (stopped == 0)
 		return;
-	atomic_store(&clock->shift_us, stopped - read_us(CLOCK_REALTIME));
+	atomic_store(&clock->shift_us, stopped - system_us(clock));
 	atomic_store(&clock->stopped_us, 0);
 }

@@ -4,15 +4,20 @@
  * Expiry goes by a server's clock, which is the system's unless the hidden
  * command `debugtime` has moved or stopped it. Everything else goes by the
  * monotonic clock. Thread: any. Blocks: never.
+ *
+ * Where debugtime is allowed the clock ticks once a second, as memcached's
+ * does: whoever moves it by a TTL finds the item expired.
  */
 #ifndef SERVER_CLOCK_H
 #define SERVER_CLOCK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Zeroed: the system's time. */
 struct clock {
+	bool whole_seconds; /* set before others look at it */
 	_Atomic int64_t shift_us;
 	_Atomic int64_t stopped_us; /* it stands at; 0: it runs */
 };

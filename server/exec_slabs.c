@@ -90,8 +90,17 @@ enum conn_next exec_lru(struct conn *conn, const struct proto_request *req)
 
 /* --- lru_crawler -------------------------------------------------------- */
 
-static enum conn_next say_ok(struct conn *conn, const struct proto_request *req)
+/* Both are only remembered, for `stats settings`: the sweep never stops. */
+static enum conn_next enable(struct conn *conn, const struct proto_request *req)
 {
+	atomic_store(&conn->worker->server->crawler_enabled, true);
+	return exec_answer(conn, &req->form, PROTO_DONE);
+}
+
+static enum conn_next disable(struct conn *conn,
+			      const struct proto_request *req)
+{
+	atomic_store(&conn->worker->server->crawler_enabled, false);
 	return exec_answer(conn, &req->form, PROTO_DONE);
 }
 
@@ -141,8 +150,8 @@ enum conn_next exec_crawler(struct conn *conn, const struct proto_request *req)
 		{"crawl", crawl},
 		{"sleep", set_sleep},
 		{"tocrawl", set_count},
-		{"enable", say_ok},
-		{"disable", say_ok},
+		{"enable", enable},
+		{"disable", disable},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

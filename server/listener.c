@@ -492,14 +492,6 @@ static int write_ports(const struct listeners *all, FILE *file)
 	return 0;
 }
 
-static bool any_port(const struct listeners *all)
-{
-	for (size_t i = 0; i < all->count; i++)
-		if (all->list[i].kind != LISTENER_UNIX)
-			return true;
-	return false;
-}
-
 int listeners_write_ports(const struct listeners *all)
 {
 	const char *path = getenv("MEMCACHED_PORT_FILENAME");
@@ -507,7 +499,7 @@ int listeners_write_ports(const struct listeners *all)
 	FILE *file;
 	int err, n;
 
-	if (path == NULL || !any_port(all))
+	if (path == NULL || all->server->options->unix_socket != NULL)
 		return 0;
 	n = snprintf(temporary, sizeof(temporary), "%s.lck", path);
 	if (n >= (int)sizeof(temporary))

@@ -207,7 +207,9 @@ static enum options_result take_o_name(struct parse *p, const char *text,
 		complain(p, "%s: unknown option", spelled);
 		return OPTIONS_REFUSED;
 	}
-	if ((row->arg != NULL) != (equals != NULL)) {
+	/* Where nothing is done with a value it may be left out, or not. */
+	if (row->type != OPTION_NO_EFFECT &&
+	    (row->arg != NULL) != (equals != NULL)) {
 		complain(p, "%s: %s", spelled,
 			 row->arg ? "needs a value" : "takes no value");
 		return OPTIONS_REFUSED;
@@ -355,10 +357,10 @@ static enum options_result settle_addresses(struct parse *p)
 	if (options->unix_socket != NULL ||
 	    (options->port == 0 && options->udp_port == 0)) {
 		drop_addresses(options);
-		if (options->unix_socket != NULL)
-			return OPTIONS_RUN;
-		complain(p, "-p 0 without -s: nothing to listen on");
-		return OPTIONS_REFUSED;
+		if (options->unix_socket == NULL)
+			complain(p, "warning: -p 0 without -s or -U: no client "
+				    "can come");
+		return OPTIONS_RUN;
 	}
 	if (options->listen_count == 0) {
 		enum options_result result =

@@ -63,6 +63,7 @@ struct options {
 	uint32_t scan_max;     /* items that one rget or pget shows */
 	bool watch_enabled;    /* watch */
 	bool debug_enabled;    /* debugtime */
+	bool crawler_enabled;  /* lru_crawler crawl */
 	bool cas_enabled;      /* false: gets shows 0 */
 	bool detail_enabled;   /* stats detail is on from the start */
 	char prefix_delimiter; /* between prefix and rest of a key */
@@ -118,7 +119,8 @@ typedef void (*options_setting_fn)(void *arg, const char *name,
 /*
  * Shows every line of `stats settings`: all names of memcached, then ours.
  * For what changed since the start (verbosity, cache_bytes, conn_limit,
- * detail_enabled) pass a plain copy of the struct with these fields changed.
+ * detail_enabled, crawler_enabled) pass a plain copy of the struct with these
+ * fields changed.
  * Thread: any. Blocks: never.
  */
 void options_each_setting(const struct options *options, options_setting_fn fn,

@@ -217,7 +217,6 @@ static const struct {
 	{"slab_automove_window", "30"},
 	{"slab_automove_freeratio", "0.010"},
 	{"slab_chunk_max", "524288"},
-	{"lru_crawler", "yes"},
 	{"lru_crawler_sleep", "100"},
 	{"lru_crawler_tocrawl", "0"},
 	{"tail_repair_time", "0"},

@@ -285,6 +285,16 @@ const struct option_row option_rows[] = {
 	{ LATER("replication (memcached's -M is --disable-evictions)"),
 	  .letter = 'M' },
 
+	/* --- memcached's, for what it says about lru_crawler ----------- */
+	{ OPTION_SWITCH, OPTION_HIDDEN, .name = NULL, .o_name = "lru_crawler",
+	  .implied = "yes", .preset = "yes", FIELD(crawler_enabled),
+	  .setting = "lru_crawler" },
+	{ OPTION_SWITCH, OPTION_HIDDEN, .name = NULL,
+	  .o_name = "no_lru_crawler", .implied = "no",
+	  FIELD(crawler_enabled) },
+	{ OPTION_SWITCH, OPTION_HIDDEN, .name = NULL, .o_name = "no_modern",
+	  .implied = "no", FIELD(crawler_enabled) },
+
 	/* --- memcached's, always so here ------------------------------- */
 	{ OPTION_SILENT, .name = "disable-evictions" },
 	{ OPTION_SILENT, .o_name = "relaxed_privileges" },
@@ -298,7 +308,6 @@ const struct option_row option_rows[] = {
 	{ UNUSED, .name = "napi-ids", .o_name = "napi_ids", .arg = "value" },
 	TUNES("hashpower"), TURNS("no_hashexpand"), TUNES("hash_algorithm"),
 	TUNES("tail_repair_time"), TURNS("track_sizes"),
-	TURNS("lru_crawler"), TURNS("no_lru_crawler"),
 	TUNES("lru_crawler_sleep"), TUNES("lru_crawler_tocrawl"),
 	TURNS("lru_maintainer"), TURNS("no_lru_maintainer"),
 	TUNES("hot_lru_pct"), TUNES("warm_lru_pct"),
@@ -312,7 +321,7 @@ const struct option_row option_rows[] = {
 	TURNS("inline_ascii_resp"), TURNS("no_inline_ascii_resp"),
 	TUNES("read_buf_mem_limit"), TUNES("resp_obj_mem_limit"),
 	TUNES("watcher_logbuf_size"), TUNES("worker_logbuf_size"),
-	TURNS("modern"), TURNS("no_modern"), TURNS("drop_privileges"),
+	TURNS("modern"), TURNS("drop_privileges"),
 };
 /* clang-format on */
 

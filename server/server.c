@@ -369,6 +369,8 @@ static int site_init(struct site *site, const struct options *options)
 		.get_line_max_bytes = GET_LINE_MAX,
 	};
 	server->started_us = clock_monotonic_us();
+	server->clock.whole_seconds = options->debug_enabled;
+	atomic_init(&server->crawler_enabled, options->crawler_enabled);
 	atomic_store(&server->memory_limit_bytes, options->cache_bytes);
 	server->access = access_new(clock_now_us(&server->clock) / 1000000);
 	if (server->access == NULL)

@@ -59,6 +59,7 @@ struct server {
 	_Atomic uint64_t listen_disabled;    /* times */
 	_Atomic uint64_t listen_disabled_us; /* in all */
 	_Atomic uint64_t memory_limit_bytes; /* cache_memlimit */
+	atomic_bool crawler_enabled;	     /* lru_crawler */
 };
 
 /* Asks main for something. Thread: any. Blocks: never. */

@@ -112,6 +112,26 @@ def test_what_changes_the_expiry(talk):
     assert alive == list(made_alive)
 
 
+@ours_only  # memcached must have been built for it
+def test_a_moved_clock(new_server):
+    """debugtime: an item is gone when the clock was moved by its TTL."""
+    talk = new_server("--enable-debug-commands").connect()
+    for ttl in 2, 500:
+        talk.set(b"k", b"1", exptime=ttl)
+        talk.ask(b"debugtime %d\r\n" % ttl, b"OK\r\n")
+        assert talk.get(b"k") is None
+    talk.set(b"k", b"1", exptime=500)
+    talk.ask(b"debugtime 490\r\n", b"OK\r\n")
+    assert talk.get(b"k") == b"1"
+    talk.ask(b"debugtime 10\r\n", b"OK\r\n")
+    assert talk.get(b"k") is None
+
+
+@ours_only
+def test_a_clock_that_nobody_may_move(talk):
+    talk.ask(b"debugtime 1\r\n", b"ERROR\r\n")
+
+
 def test_absolute_time_comes(talk):
     talk.set(b"k", b"1", exptime=int(time.time()) + 4)
     assert talk.get(b"k") == b"1"

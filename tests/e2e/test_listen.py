@@ -2,11 +2,14 @@
 import os
 import socket
 import stat
+import subprocess
 
 import pytest
 
 from harness.script import ours_only
-from harness.server import run_to_end, user_options
+from harness.server import (DEADLINE_S, REFERENCE, find_program, run_to_end,
+                            user_options)
+from harness.wait import wait_until
 
 
 def has_ipv6():
@@ -81,6 +84,23 @@ def test_default_address_is_loopback(new_server):
     hosts = {local.split(":")[0] for local, _, _ in listening
              if local.endswith(":" + port)}
     assert hosts == {"0100007F"}
+
+
+def test_no_port_at_all(tmp_path):
+    """It runs, as memcached does, and says that it has none."""
+    ports = tmp_path / "ports"
+    process = subprocess.Popen(
+        [find_program(), "-p", "0", *user_options()], cwd=tmp_path,
+        env={**os.environ, "MEMCACHED_PORT_FILENAME": str(ports)},
+        stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(ports.exists, "the port file")
+        assert ports.read_text() == ""
+    finally:
+        process.terminate()
+        _, stderr = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0
+    assert REFERENCE or "warning: -p 0 without -s or -U" in stderr
 
 
 def test_unix_socket(new_server):

@@ -157,7 +157,7 @@ def test_option_with_control_bytes_is_shown_escaped(tmp_path):
 
 @ours_only
 def test_old_options_are_accepted_with_a_warning(new_server):
-    server = new_server("-o", "slab_reassign,lru_crawler,hashpower=20",
+    server = new_server("-o", "slab_reassign,slab_automove,hashpower=20",
                         "-T", "30", "-E", "--disable-evictions",
                         "-o", "relaxed_privileges")
     warnings = [line for line in server.stderr().splitlines()

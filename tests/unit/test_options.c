@@ -136,6 +136,10 @@ static const struct {
 	{"-k", "lock_memory", "yes"},
 	{"-u nobody", "user", "nobody"},
 	{"--disable-evictions -W", "evictions", "off"},
+	{"", "lru_crawler", "yes"},
+	{"-o no_lru_crawler", "lru_crawler", "no"},
+	{"-o no_modern", "lru_crawler", "no"},
+	{"-o no_modern,lru_crawler", "lru_crawler", "yes"},
 	{"-l 127.0.0.1:0,[::1]:5 -l ::1 -l *,host", "inter",
 	 "127.0.0.1:0,[::1]:5,[::1],*,host"},
 	{"-s /x", "inter", "NULL"},
@@ -177,7 +181,6 @@ static const struct {
 	{"-- -d", "\"-d\" is not an option"},
 	{"-p 65536", "-p: \"65536\" is not a port from 0 to 65535, or -1"},
 	{"-p -2", "-p: \"-2\" is not a port from 0 to 65535, or -1"},
-	{"-p 0", "-p 0 without -s: nothing to listen on"},
 	{"-a 8", "-a: \"8\" is not an octal mode from 0 to 777"},
 	{"-a 1777", "-a: \"1777\" is not an octal mode from 0 to 777"},
 	{"-m 0", "-m: \"0\" is not a size from 1m to 16384g"},
@@ -229,7 +232,6 @@ static const struct {
 	 "-o idle_timeout: \"x\" is not a number from 0 to 31536000"},
 	{"-o maxconns_fast,ext_path=/x:1g", "-o ext_path: unknown option"},
 	{"-U 65536", "-U: \"65536\" is not a port from 0 to 65535, or -1"},
-	{"-U 0 -p 0", "-p 0 without -s: nothing to listen on"},
 	{"-U 7 -S",
 	 "-U: over UDP nobody can log in: it does not go with -S or -Y"},
 	{"-Y /f -U -1",
@@ -377,6 +379,25 @@ START_TEST(test_parse_unix_socket_turns_tcp_off)
 }
 END_TEST
 
+START_TEST(test_parse_nothing_to_listen_on)
+{
+	static const char *const lines[] = {"-p 0", "-U 0 -p 0",
+					    "-p 0 -l 127.0.0.1"};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct run run;
+
+		run_line(&run, lines[i]);
+		ck_assert_int_eq(run.result, OPTIONS_RUN);
+		ck_assert_uint_eq(run.options.listen_count, 0);
+		ck_assert_str_eq(run.err,
+				 "memcachedb: warning: -p 0 without -s or -U: "
+				 "no client can come\n");
+		run_end(&run);
+	}
+}
+END_TEST
+
 START_TEST(test_parse_unix_socket_turns_udp_off)
 {
 	struct run run;
@@ -515,13 +536,13 @@ START_TEST(test_parse_warns_once_of_what_has_no_effect)
 {
 	struct run run;
 
-	run_line(&run, "-o hashpower=20,slab_reassign,no_lru_crawler "
+	run_line(&run, "-o hashpower=20,slab_reassign,slab_automove "
 		       "--slab-growth-factor=1.1 -D 100 --hot_lru_pct=5");
 	ck_assert_int_eq(run.result, OPTIONS_RUN);
 	ck_assert_str_eq(
 		run.err,
 		"memcachedb: warning: without effect here: -o hashpower, "
-		"-o slab_reassign, -o no_lru_crawler, --slab-growth-factor, "
+		"-o slab_reassign, -o slab_automove, --slab-growth-factor, "
 		"-D (deadlocks are found at once; memcached's -D is "
 		"--prefix-delimiter), --hot_lru_pct\n");
 	run_end(&run);
@@ -541,6 +562,7 @@ int main(void)
 	tcase_add_test(tcase, test_parse_wants_a_user_from_root);
 	tcase_add_test(tcase, test_parse_item_size_against_memory);
 	tcase_add_test(tcase, test_parse_unix_socket_turns_tcp_off);
+	tcase_add_test(tcase, test_parse_nothing_to_listen_on);
 	tcase_add_test(tcase, test_parse_unix_socket_turns_udp_off);
 	tcase_add_test(tcase, test_parse_unix_socket_too_long);
 	tcase_add_test(tcase, test_parse_addresses);
