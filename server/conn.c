@@ -109,6 +109,8 @@ bool conn_can_go_on(struct conn *conn, unsigned needs)
 		return false;
 	if ((needs & CONN_NEEDS_DONE) && conn->in_flight > 0)
 		return false;
+	if ((needs & CONN_NEEDS_QUIET) && conn->quiet_in_flight > 0)
+		return false;
 	if ((needs & CONN_NEEDS_EVENT) && !conn->has_come(conn))
 		return false;
 	if ((needs & CONN_NEEDS_ROOM) &&
@@ -150,6 +152,7 @@ static enum conn_next conn_refuse(struct conn *conn)
 		return CONN_DROP;
 	if (conn->parsed.close) {
 		conn->linger = true;
+		conn->failed = true;
 		conn_shut(conn);
 	}
 	return CONN_AGAIN;
@@ -207,6 +210,7 @@ static enum conn_next step_command(struct conn *conn)
 	case PROTO_REFUSED:
 		return conn_refuse(conn);
 	case PROTO_HANGUP:
+		conn->failed = true;
 		conn_shut(conn);
 		return CONN_AGAIN;
 	}
@@ -426,6 +430,13 @@ static void conn_hang_up(struct conn *conn)
 	atomic_fetch_sub(&server->curr_connections, 1);
 }
 
+static const char *why_closed(const struct conn *conn)
+{
+	bool expected = conn->eof || conn->step >= CONN_CLOSING;
+
+	return expected && !conn->failed ? "normal" : "error";
+}
+
 void conn_close(struct conn *conn)
 {
 	struct worker *worker = conn->worker;
@@ -433,10 +444,7 @@ void conn_close(struct conn *conn)
 	if (conn->step == CONN_CLOSED)
 		return;
 	if (conn->udp == NULL)
-		exec_watch_conn(conn, "conn_close",
-				conn->eof || conn->step >= CONN_CLOSING
-					? "normal"
-					: "error");
+		exec_watch_conn(conn, "conn_close", why_closed(conn));
 	watcher_free(&worker->server->watch, conn->watcher);
 	conn->watcher = NULL;
 	conn_shut(conn);

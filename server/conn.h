@@ -59,7 +59,8 @@ enum conn_needs {
 	CONN_NEEDS_FOUND = 4,	/* room for a value that a write finds */
 	CONN_NEEDS_DONE = 8,	/* own earlier writes answered and counted */
 	CONN_NEEDS_LOGIN = 16,	/* the login under way to get on */
-	CONN_NEEDS_EVENT = 32	/* what conn_await() was told of */
+	CONN_NEEDS_EVENT = 32,	/* what conn_await() was told of */
+	CONN_NEEDS_QUIET = 64	/* own writes without an answer done */
 };
 
 /* Produces more of a long answer. Returns AGAIN when done, or YIELD, PARK. */
@@ -85,6 +86,7 @@ struct conn {
 	bool reading; /* the read event is on */
 	bool blocked; /* the socket takes no more */
 	bool eof;     /* the peer sends no more */
+	bool failed;  /* it is closed for what the peer has sent */
 	bool linger;  /* more may come after we have closed */
 	enum conn_step step;
 	enum conn_dialect dialect;
@@ -111,6 +113,7 @@ struct conn {
 	unsigned gat_list, gat_failed; /* number of the gat: last, last bad */
 
 	unsigned in_flight;	  /* writes not yet answered */
+	unsigned quiet_in_flight; /* those that have no place in `out` */
 	struct store_op *last_op; /* the newest of them, NULL if none */
 	unsigned needs;		  /* of the command under way */
 	int64_t progress;	  /* monotonic seconds: bytes moved, or it

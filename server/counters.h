@@ -39,6 +39,7 @@
 	X(storage_errors)         \
 	X(stored_already_expired) \
 	X(total_items)            \
+	X(reclaimed)              \
 	X(bytes_read)             \
 	X(bytes_written)          \
 	X(conn_yields)            \

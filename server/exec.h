@@ -78,13 +78,13 @@ void exec_count_get(struct conn *conn, struct proto_slice key,
 	X(META_DELETE, exec_meta_delete, CONN_NEEDS_ROOM)                     \
 	X(META_ARITH, exec_meta_arith, CONN_NEEDS_ROOM)                       \
 	X(META_DEBUG, exec_meta_debug, CONN_NEEDS_APPLIED)                    \
-	X(NOOP, exec_noop, 0)                                                 \
+	X(NOOP, exec_noop, CONN_NEEDS_QUIET)                                  \
 	X(RGET, exec_rget, CONN_NEEDS_APPLIED)                                \
 	X(PGET, exec_pget, CONN_NEEDS_APPLIED)                                \
 	X(PDELETE, exec_pdelete, CONN_NEEDS_APPLIED)                          \
 	X(FLUSH_ALL, exec_flush, CONN_NEEDS_ROOM)                             \
 	X(STATS, exec_stats, CONN_NEEDS_DONE)                                 \
-	X(VERSION, exec_version, 0)                                           \
+	X(VERSION, exec_version, CONN_NEEDS_QUIET)                            \
 	X(VERBOSITY, exec_verbosity, 0)                                       \
 	X(CACHE_MEMLIMIT, exec_memlimit, 0)                                   \
 	X(SHUTDOWN, exec_shutdown, 0)                                         \

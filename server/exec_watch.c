@@ -156,9 +156,9 @@ static void say_deleted(struct conn *conn, const struct store_op *op,
 	    op->status != STORE_OK)
 		return;
 	watch_say(&server->watch, WATCH_DELETIONS, clock_now_us(&server->clock),
-		  "deleted key=%s cmd=%s clsid=%d size=%u",
+		  "deleted key=%s cmd=%s clsid=%d size=%zu",
 		  show_key(text, op->key, op->key_bytes), proto_verb_name(verb),
-		  SLAB_CLASS_OURS, op->value_bytes);
+		  SLAB_CLASS_OURS, op->found.value_bytes);
 }
 
 void exec_watch_write(const struct store_op *op, enum proto_verb verb)

@@ -80,6 +80,8 @@ void pending_submit(struct store_op *op)
 	struct conn *conn = pending->conn;
 
 	conn->in_flight++;
+	if (pending->no_answer)
+		conn->quiet_in_flight++;
 	conn->last_op = op;
 	conn->worker->op_bytes += op->value_bytes;
 	worker_add_op(conn->worker, op);
@@ -110,6 +112,8 @@ static void count_pair(struct worker *worker, enum store_status status,
 static void count_stored(struct worker *worker, const struct store_op *op)
 {
 	COUNT(worker, total_items);
+	if (op->found.expired || op->found.flushed)
+		COUNT(worker, reclaimed);
 	access_stored(worker->server->access, op->key, op->key_bytes,
 		      worker->now_seconds);
 }
@@ -185,6 +189,7 @@ void exec_finish(struct store_op *op)
 		exec_watch_write(op, pending->form.verb);
 	conn->worker->op_bytes -= op->value_bytes;
 	if (pending->no_answer) {
+		conn->quiet_in_flight--;
 		conn_op_done(conn, op);
 		store_op_free(op);
 		return;

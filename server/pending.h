@@ -6,7 +6,8 @@
  * output at once, pending, and lies inside the op itself (struct pending, the
  * op's `user`); exec_finish() fills it when the op has come back. A command
  * that is never answered (noreply) has no place in the output: its op is freed
- * when it comes back.
+ * when it comes back. version and mn wait for that, so that a client can tell
+ * by their answers that what it sent before is done.
  *
  * Thread: the connection's worker. Blocks: never.
  */

@@ -127,7 +127,7 @@ static uint64_t get_items(const struct snapshot *s)
 	return s->store.items;
 }
 
-static uint64_t get_reclaimed(const struct snapshot *s)
+static uint64_t get_swept(const struct snapshot *s)
 {
 	return s->store.expired + s->store.flushed;
 }
@@ -250,8 +250,8 @@ static const struct general table[] = {
 	IS(expired_unfetched, 0),
 	IS(evicted_unfetched, 0),
 	IS(evictions, 0),
-	NUMBERED(reclaimed, get_reclaimed),
-	IS(crawler_reclaimed, 0),
+	COUNTED(reclaimed),
+	NUMBERED(crawler_reclaimed, get_swept),
 	IS(crawler_items_checked, 0),
 	IS(lrutail_reflocked, 0),
 };

@@ -26,6 +26,7 @@ void stats_settings(struct server *server, struct stats_sink *sink)
 	now.cache_bytes = atomic_load(&server->memory_limit_bytes);
 	now.conn_limit = atomic_load(&server->conn_limit);
 	now.detail_enabled = atomic_load(&server->prefixes.on);
+	now.crawler_enabled = atomic_load(&server->crawler_enabled);
 	options_each_setting(&now, say_setting, sink);
 }
 
@@ -40,19 +41,33 @@ static void say_under(struct stats_sink *sink, const char *prefix,
 }
 
 /* What the class has of each name of memcached's. */
-enum item_source { ZERO, ITEMS, BYTES, RECLAIMED };
+enum item_source { ZERO, ITEMS, REQUESTED, RECLAIMED, SWEPT };
+
+/*
+ * What Berkeley DB adds to a record at most: a header of 3 bytes and an index
+ * of 2 for the key and for the data, both rounded up to 4 bytes.
+ */
+#define PAGE_OVERHEAD 16
+
+static uint64_t mem_requested(const struct store_counts *counts)
+{
+	return counts->bytes + counts->items * PAGE_OVERHEAD;
+}
 
 static uint64_t item_number(enum item_source source,
-			    const struct store_counts *counts)
+			    const struct store_counts *counts,
+			    uint64_t reclaimed)
 {
 	switch (source) {
 	case ZERO:
 		return 0;
 	case ITEMS:
 		return counts->items;
-	case BYTES:
-		return counts->bytes;
+	case REQUESTED:
+		return mem_requested(counts);
 	case RECLAIMED:
+		return reclaimed;
+	case SWEPT:
 		return counts->expired + counts->flushed;
 	}
 	return 0;
@@ -71,7 +86,7 @@ void stats_items(struct server *server, struct stats_sink *sink)
 		{"age_hot", ZERO},
 		{"age_warm", ZERO},
 		{"age", ZERO},
-		{"mem_requested", BYTES},
+		{"mem_requested", REQUESTED},
 		{"evicted", ZERO},
 		{"evicted_nonzero", ZERO},
 		{"evicted_time", ZERO},
@@ -81,7 +96,7 @@ void stats_items(struct server *server, struct stats_sink *sink)
 		{"expired_unfetched", ZERO},
 		{"evicted_unfetched", ZERO},
 		{"evicted_active", ZERO},
-		{"crawler_reclaimed", ZERO},
+		{"crawler_reclaimed", SWEPT},
 		{"crawler_items_checked", ZERO},
 		{"lrutail_reflocked", ZERO},
 		{"moves_to_cold", ZERO},
@@ -93,13 +108,16 @@ void stats_items(struct server *server, struct stats_sink *sink)
 		{"hits_to_cold", ZERO},
 		{"hits_to_temp", ZERO},
 	};
+	uint64_t totals[COUNTER_COUNT];
 	struct store_counts counts;
 
 	store_counts(server->store, &counts);
+	totals_read(server, totals);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		if (counts.items > 0)
 			say_under(sink, "items:1:", lines[i].name,
-				  item_number(lines[i].source, &counts));
+				  item_number(lines[i].source, &counts,
+					      totals[COUNTER_reclaimed]));
 }
 
 /* The class's own lines; chunks are of the item limit's size. */
@@ -118,7 +136,7 @@ static void say_slab(struct server *server, struct stats_sink *sink,
 		{"used_chunks", counts->items},
 		{"free_chunks", 0},
 		{"free_chunks_end", 0},
-		{"mem_requested", counts->bytes},
+		{"mem_requested", mem_requested(counts)},
 	};
 	static const struct {
 		const char *name;
@@ -142,14 +160,17 @@ static void say_slab(struct server *server, struct stats_sink *sink,
 			  totals[counted[i].counter]);
 }
 
+/* A class that had an item stays, empty, as one of memcached's would. */
 void stats_slabs(struct server *server, struct stats_sink *sink)
 {
 	struct store_counts counts;
+	bool active;
 
 	store_counts(server->store, &counts);
-	if (counts.items > 0)
+	active = counts.items > 0 || counts.total_items > 0;
+	if (active)
 		say_slab(server, sink, &counts);
-	stats_number(sink, "active_slabs", counts.items > 0 ? 1 : 0);
+	stats_number(sink, "active_slabs", active ? 1 : 0);
 	stats_number(sink, "total_malloced", counts.cache_bytes);
 }
 

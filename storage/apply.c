@@ -211,6 +211,23 @@ static void reset_answer(struct store_op *op)
 	op->new_cas = op->cas;
 }
 
+/* Says what there was, whatever becomes of it. */
+static void describe_old(const struct apply *apply, struct store_op *op,
+			 const struct old *old)
+{
+	const struct peek *peek = &old->peek;
+
+	op->was_live = old->live;
+	if (old->live) {
+		op->found.value_bytes =
+			peek->record_bytes - peek->record.head_bytes;
+	} else if (old->there) {
+		op->found.flushed = record_flushed(&peek->record,
+						   apply->state.flush_cutoff);
+		op->found.expired = !op->found.flushed;
+	}
+}
+
 int apply_op(struct apply *apply, struct store_op *op)
 {
 	struct old old;
@@ -228,9 +245,9 @@ int apply_op(struct apply *apply, struct store_op *op)
 	}
 	if (error != 0)
 		return error;
+	describe_old(apply, op, &old);
 	if (!old.live)
 		return change_missing(apply, op, &old);
-	op->was_live = old.live;
 	if (op->compare && !compare_passes(op, &old))
 		return answer(op, STORE_EXISTS);
 	return change_live(apply, op, &old);

@@ -92,13 +92,6 @@ static int lease_new(struct apply *apply, struct store_op *op, struct old *old)
 static int lease_missing(struct apply *apply, struct store_op *op,
 			 struct old *old)
 {
-	struct store_item *found = &op->found;
-
-	if (old->there) {
-		found->flushed = record_flushed(&old->peek.record,
-						apply->state.flush_cutoff);
-		found->expired = !found->flushed;
-	}
 	if (op->create)
 		return lease_new(apply, op, old);
 	op->status = STORE_NOT_FOUND;

@@ -119,10 +119,11 @@ struct store_op {
 	/* the answer */
 	enum store_status status;
 	uint64_t number; /* incr, decr; append, prepend: bytes there are now */
-	bool was_live;	 /* the item was there before */
+	bool was_live;	 /* the item was there before; see `found` */
 	bool made;	 /* there was none, and `create` made one */
 	/*
-	 * STORE_GET_AND_TOUCH, STORE_LEASE: what it found; the value is freed
+	 * What it found: of all kinds value_bytes, or else expired or flushed.
+	 * STORE_GET_AND_TOUCH, STORE_LEASE: all of it; the value is freed
 	 * with the op and has head_room bytes, as given in the op, free in
 	 * front of it, and two behind it. STORE_INCR, STORE_DECR: the item
 	 * without its value, with its expiry from before the touch.

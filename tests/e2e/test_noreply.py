@@ -1,4 +1,6 @@
 """noreply: no answer, whatever becomes of the command."""
+import re
+
 import pytest
 
 from harness.script import differs
@@ -85,6 +87,18 @@ def test_quiet_counts_before_the_read_behind_it(talk):
     for i in range(1, 200):
         talk.ask(b"incr n 1 noreply\r\nget n\r\n",
                  b"VALUE n 0 %d\r\n%d\r\nEND\r\n" % (len(str(i)), i))
+
+
+@pytest.mark.parametrize("barrier", [b"version", b"mn"])
+def test_what_came_before_is_done_when_a_barrier_is_answered(
+        server, talk, barrier):
+    """The way to learn that: others see all of it by then."""
+    with server.connect() as other:
+        for i in range(20):
+            talk.send(b"".join(b"set k%d 0 0 1 noreply\r\n%d\r\n" % (n, i % 10)
+                               for n in range(100)) + barrier + b"\r\n")
+            assert re.fullmatch(rb"VERSION .*|MN", talk.line())
+            assert other.get(b"k99") == b"%d" % (i % 10)
 
 
 @differs("1.6.18 takes one word more at most")

@@ -186,6 +186,17 @@ def test_expired_and_flushed_count_as_misses_too(talk):
     assert int(after["get_misses"]) == int(before["get_misses"]) + 1
 
 
+@ours_only  # memcached counts by the second
+def test_reclaimed_counts_what_takes_the_place_of_a_dead_item(talk):
+    talk.set(b"k", b"1")
+    before = talk.stats()
+    talk.set(b"k", b"2")
+    assert talk.stats()["reclaimed"] == before["reclaimed"]
+    talk.ask(b"flush_all\r\n", b"OK\r\n")
+    talk.set(b"k", b"3")
+    assert int(talk.stats()["reclaimed"]) == int(before["reclaimed"]) + 1
+
+
 def test_too_large_counts(talk):
     size = (1 << 20) + 1
     before = take_counts(talk)

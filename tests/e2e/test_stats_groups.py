@@ -126,11 +126,33 @@ def test_items_and_slabs_of_an_empty_store(new_server):
         talk.run(EMPTY_STORE)
 
 
-@ours_only  # memcached keeps what it flushed until it needs the space
-def test_items_and_slabs_of_an_emptied_store(talk):
+def test_items_and_slabs_of_an_emptied_store(new_server):
+    """The class stays, empty."""
+    talk = new_server().connect()
     talk.set(b"k", b"1")
     talk.ask(b"delete k\r\n", b"DELETED\r\n")
-    talk.run(EMPTY_STORE)
+    talk.ask(b"stats items\r\n", b"END\r\n")
+    slabs = talk.stats("slabs")
+    assert slabs["1:used_chunks"] == "0"
+    assert slabs["active_slabs"] == "1"
+
+
+def test_mem_requested(new_server):
+    """More than keys and values, less than whole chunks."""
+    talk = new_server().connect()
+    for i in range(10):
+        talk.set(b"key%d" % i, b"x" * 10)
+    requested = int(talk.stats("items")["items:1:mem_requested"])
+    chunk = int(talk.stats("slabs")["1:chunk_size"])
+    assert 10 * (4 + 10) + 300 < requested < 10 * chunk
+
+
+def test_lru_crawler_shows_in_settings(new_server):
+    talk = new_server("-o", "no_lru_crawler").connect()
+    assert talk.stats("settings")["lru_crawler"] == "no"
+    for word, shown in ("enable", "yes"), ("disable", "no"):
+        talk.ask(b"lru_crawler %s\r\n" % word.encode(), b"OK\r\n")
+        assert talk.stats("settings")["lru_crawler"] == shown
 
 
 def test_items(new_server):
