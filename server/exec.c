@@ -40,7 +40,7 @@ static enum conn_next exec_forbid(struct conn *conn,
 
 	if (code == PROTO_ERR_LOGIN_FAILED) {
 		next = exec_answer(conn, &req->form, code);
-		conn->linger = true;
+		conn->failed = true;
 		conn_shut(conn);
 		return next;
 	}

@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -142,6 +143,18 @@ def test_commands_before(guarded, request_bytes):
         assert (answer.status, answer.value) == (FAILED, b"Auth failure.")
         talk.expect_close()
         assert ask(inside, GET, b"k").value == b"old"
+
+
+def test_who_goes_on_after_the_refusal_is_reset(guarded):
+    """A client learns by that, too, that it needs a new connection."""
+    with guarded.connect() as talk:
+        assert ask(talk, GET, b"k").status == FAILED
+        talk.expect_close()
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            for _ in range(1000):  # the kernel still takes the first
+                talk.sock.sendall(packet(GET, b"k"))
+                talk.sock.recv(1)
+                time.sleep(0.01)
 
 
 def test_version_before(guarded):
