@@ -62,7 +62,7 @@ def expect_silence(binary):
     assert answer[1:5] == (OK, b"", b"", b"")
 
 
-# ---- reading -----------------------------------------------------
+# ---- reading ----------------------------------------------
 
 def test_get(binary, talk):
     talk.set(b"k", b"abc", flags=0xdeadbeef)
@@ -117,7 +117,7 @@ def test_touch_and_gat_miss(binary):
     expect_silence(binary)
 
 
-# ---- storing -----------------------------------------------------
+# ---- storing ----------------------------------------------
 
 def test_set_add_replace(binary, talk):
     answer = do(binary, SET, b"k", b"abc", stored(flags=5))
@@ -186,7 +186,7 @@ def test_compare_on_missing(binary, name):
     do(binary, GET, b"none", status=NOT_FOUND)
 
 
-# ---- counting -----------------------------------------------------
+# ---- counting ----------------------------------------------
 
 def number(answer):
     assert (answer.key, answer.extras) == (b"", b"")
@@ -228,7 +228,7 @@ def test_counting_what_is_no_number(binary, talk):
         do(binary, DECR, b"n", extras=counted(1), status=NOT_NUMBER)
 
 
-# ---- quiet forms -----------------------------------------------------
+# ---- quiet forms ----------------------------------------------
 
 # Nothing is said of success; (opcode, fields, what it is then).
 QUIET = {
@@ -290,7 +290,7 @@ def test_multiget(binary, talk):
     assert read_answer(binary)[:2] == (NOOP, OK)
 
 
-# ---- the others -----------------------------------------------------
+# ---- the others ----------------------------------------------
 
 def test_noop_and_version(binary):
     expect_silence(binary)
@@ -383,7 +383,7 @@ def test_unknown_opcode_skips_its_body(binary, opcode):
     expect_silence(binary)
 
 
-# ---- values, keys, times -----------------------------------------------------
+# ---- values, keys, times ----------------------------------------------
 
 def test_too_large_is_swallowed(binary, talk):
     for opcode, fields in ((SET, {"extras": stored()}), (APPEND, {})):

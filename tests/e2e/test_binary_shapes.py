@@ -21,7 +21,7 @@ def raw(opcode, key_size=0, extras_size=0, body_size=0, rest=b"", magic=0x80,
                      0x01020304, 0) + rest
 
 
-# ---- which dialect -----------------------------------------------------
+# ---- which dialect ----------------------------------------------
 
 def test_first_byte_chooses_for_life(server, talk):
     with server.connect() as binary:
@@ -47,7 +47,7 @@ def test_dialect_by_option(new_server):
         assert text.stats("settings")["binding_protocol"] == "ascii"
 
 
-# ---- pieces and pipelines -----------------------------------------------------
+# ---- pieces and pipelines ----------------------------------------------
 
 def test_byte_by_byte(server, talk):
     with server.connect() as binary:
@@ -88,7 +88,7 @@ def test_u28_miss_answers_at_once(server, talk):
         assert time.monotonic() - start < 500 * 0.04
 
 
-# ---- shapes that no opcode has -----------------------------------------------------
+# ---- shapes that no opcode has ----------------------------------------------
 
 BAD_SHAPES = {
     "get without key": packet(GET),
