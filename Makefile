@@ -62,7 +62,7 @@ sanitizer := $(san_$(SAN))
 # Expanded at the first use and then kept, so that `make run` can install
 # pkg-config and the libraries before anybody asks for them.
 lazy = $(eval $(1) := $$(shell $(2)))$($(1))
-packages := libevent libsasl2 libcrypt
+packages := libevent libsasl2 libcrypt libssl libcrypto
 package_cflags = $(call lazy,package_cflags,pkg-config --cflags $(packages))
 package_libs = $(call lazy,package_libs,pkg-config --libs $(packages))
 check_libs = $(call lazy,check_libs,pkg-config --libs check)

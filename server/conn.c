@@ -11,7 +11,6 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "server/conn_io.h"
 #include "server/exec.h"
@@ -311,7 +310,7 @@ static void conn_settle(struct conn *conn, enum conn_next next)
 		}
 		input_trim(&conn->in, &conn->worker->pool);
 		conn->progress = conn->worker->tick;
-		conn_want_input(conn, true);
+		conn_await_input(conn);
 		break;
 	case CONN_PARK:
 		if (conn->step != CONN_CLOSING)
@@ -333,6 +332,11 @@ void conn_run(struct conn *conn)
 		if (conn->step == CONN_COMMAND)
 			left--;
 		next = steps[conn->step](conn);
+		if (next == CONN_INPUT &&
+		    transport_holds_input(&conn->transport)) {
+			next = conn_fill(conn);
+			left -= left > 0; /* a long value must yield, too */
+		}
 	}
 	if (next == CONN_DROP) {
 		conn_close(conn);
@@ -363,7 +367,7 @@ struct conn *conn_alloc(struct worker *worker, int fd, int listen_fd)
 	if (conn == NULL)
 		return NULL;
 	conn->magic = CONN_MAGIC;
-	conn->fd = fd;
+	conn->transport.fd = fd;
 	conn->listen_fd = listen_fd;
 	conn->worker = worker;
 	conn->progress = worker->tick;
@@ -373,12 +377,18 @@ struct conn *conn_alloc(struct worker *worker, int fd, int listen_fd)
 	return conn;
 }
 
-void conn_new(struct worker *worker, int fd, int listen_fd)
+void conn_new(struct worker *worker, const struct arrival *arrival)
 {
-	struct conn *conn = conn_alloc(worker, fd, listen_fd);
+	int fd = arrival->fd;
+	struct transport transport;
+	struct conn *conn = NULL;
 
+	if (transport_open(&transport, fd, worker->tls, arrival->tls,
+			   worker->tick))
+		conn = conn_alloc(worker, fd, arrival->listen_fd);
 	if (conn == NULL)
 		goto out_close;
+	conn->transport = transport;
 	conn->read_event = event_new(worker->base, fd, EV_READ | EV_PERSIST,
 				     conn_on_readable, conn);
 	conn->write_event =
@@ -401,7 +411,7 @@ out_free:
 	conn_free(conn);
 out_close:
 	COUNT(worker, malloc_fails);
-	(void)close(fd);
+	transport_close(&transport);
 	atomic_fetch_sub(&worker->server->curr_connections, 1);
 }
 
@@ -426,7 +436,7 @@ static void conn_hang_up(struct conn *conn)
 	(void)event_del(conn->read_event);
 	(void)event_del(conn->write_event);
 	registry_remove(&server->registry, conn);
-	(void)close(conn->fd);
+	transport_close(&conn->transport);
 	atomic_fetch_sub(&server->curr_connections, 1);
 }
 

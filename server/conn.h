@@ -27,6 +27,7 @@
 #include "server/login.h"
 #include "server/output.h"
 #include "server/registry.h"
+#include "server/transport.h"
 #include "server/worker.h"
 
 #define CONN_MAGIC 0x636f6e6eu
@@ -78,7 +79,7 @@ struct conn_block {
 
 struct conn {
 	uint32_t magic;
-	int fd;
+	struct transport transport;
 	int listen_fd;
 	struct worker *worker;
 	struct udp_request *udp; /* the datagram that it is; NULL: none */
@@ -131,7 +132,7 @@ struct conn {
 };
 
 /* Takes over an accepted socket; closes it if there is no memory. */
-void conn_new(struct worker *worker, int fd, int listen_fd);
+void conn_new(struct worker *worker, const struct arrival *arrival);
 
 /* Runs steps until one wants something that is not there. */
 void conn_run(struct conn *conn);

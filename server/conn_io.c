@@ -8,16 +8,10 @@
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "server/shared.h"
 #include "server/udp.h"
-
-/* What is dropped in one go while lingering. */
-#define LINGER_BYTES 16384
 
 /* Reads once: a block of a value straight to where it belongs. */
 static ssize_t conn_read(struct conn *conn)
@@ -41,7 +35,7 @@ static ssize_t conn_read(struct conn *conn)
 	}
 	iov[count].iov_base = conn->in.memory + conn->in.end;
 	iov[count++].iov_len = room;
-	got = readv(conn->fd, iov, count);
+	got = transport_read(&conn->transport, iov, count);
 	if (got <= 0)
 		return got;
 	if ((size_t)got < direct)
@@ -51,25 +45,41 @@ static ssize_t conn_read(struct conn *conn)
 	return got;
 }
 
-static void conn_drop_input(struct conn *conn)
+enum conn_next conn_fill(struct conn *conn)
 {
-	char dropped[LINGER_BYTES];
-	ssize_t got = read(conn->fd, dropped, sizeof(dropped));
+	ssize_t got = conn_read(conn);
 
-	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-		conn_close(conn);
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? CONN_INPUT
+							 : CONN_DROP;
+	if (got == 0) {
+		conn->eof = true;
+		conn_want_input(conn, false);
+	}
+	COUNT_N(conn->worker, bytes_read, (uint64_t)got);
+	return CONN_AGAIN;
+}
+
+void conn_await_input(struct conn *conn)
+{
+	bool by_writing = transport_wants_write(&conn->transport);
+
+	conn_want_input(conn, !by_writing);
+	if (by_writing && event_add(conn->write_event, NULL) != 0)
+		conn_shut(conn);
 }
 
 void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *conn = arg;
-	ssize_t got;
+	enum conn_next next;
 
 	(void)fd;
 	(void)what;
 	assert(conn->magic == CONN_MAGIC);
 	if (conn->step == CONN_LINGERING || conn->watcher != NULL) {
-		conn_drop_input(conn);
+		if (!transport_drop_input(&conn->transport))
+			conn_close(conn);
 		return;
 	}
 	if (conn->in_runnable || conn->in_parked) {
@@ -77,25 +87,22 @@ void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 		conn_want_input(conn, false);
 		return;
 	}
-	got = conn_read(conn);
-	if (got < 0) {
-		if (errno != EAGAIN && errno != EINTR)
-			conn_close(conn);
-		return;
-	}
-	if (got == 0) {
-		conn->eof = true;
-		conn_want_input(conn, false);
-	}
-	COUNT_N(conn->worker, bytes_read, (uint64_t)got);
-	conn_run(conn);
+	next = conn_fill(conn);
+	if (next == CONN_AGAIN)
+		conn_run(conn);
+	else if (next == CONN_INPUT)
+		conn_await_input(conn);
+	else
+		conn_close(conn);
 }
 
 void conn_on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
-	conn_mark_dirty(arg);
+	struct conn *conn = arg;
+
+	conn_mark_dirty(conn);
+	if (transport_wants_write(&conn->transport))
+		conn_on_readable(fd, what, conn);
 }
 
 /*
@@ -104,15 +111,12 @@ void conn_on_writable(evutil_socket_t fd, short what, void *arg)
  */
 static void conn_end(struct conn *conn)
 {
-	int unread = 0;
-
-	(void)ioctl(conn->fd, FIONREAD, &unread);
 	if (conn->eof || conn->worker->draining ||
-	    (unread == 0 && !conn->linger)) {
+	    (!conn->linger && !transport_has_unread(&conn->transport))) {
 		conn_close(conn);
 		return;
 	}
-	(void)shutdown(conn->fd, SHUT_WR);
+	transport_end_sending(&conn->transport);
 	conn_leave_lists(conn);
 	conn_set_step(conn, CONN_LINGERING);
 	conn->progress = conn->worker->tick;
@@ -138,8 +142,8 @@ static void conn_acknowledge(const struct conn *conn)
 	int one = 1;
 
 	if (conn->step == CONN_COMMAND && input_bytes(&conn->in) == 0)
-		(void)setsockopt(conn->fd, IPPROTO_TCP, TCP_QUICKACK, &one,
-				 sizeof(one));
+		(void)setsockopt(conn->transport.fd, IPPROTO_TCP, TCP_QUICKACK,
+				 &one, sizeof(one));
 }
 
 void conn_wait_shown(struct conn *conn)
@@ -155,7 +159,8 @@ static void conn_send_stream(struct conn *conn)
 	enum output_state state;
 	size_t sent;
 
-	state = output_send(&conn->out, conn->fd, worker->client, &sent);
+	state = output_send(&conn->out, &conn->transport, worker->client,
+			    &sent);
 	COUNT_N(worker, bytes_written, sent);
 	if (sent > 0)
 		conn->progress = worker->tick;

@@ -16,6 +16,12 @@
 void conn_on_readable(evutil_socket_t fd, short what, void *arg);
 void conn_on_writable(evutil_socket_t fd, short what, void *arg);
 
+/* Reads. Returns AGAIN if there is something to look at, INPUT, or DROP. */
+enum conn_next conn_fill(struct conn *conn);
+
+/* Waits for bytes, or for what the transport needs to get at them. */
+void conn_await_input(struct conn *conn);
+
 /* Turns the read event on or off. */
 void conn_want_input(struct conn *conn, bool want);
 

@@ -43,6 +43,9 @@
 	X(bytes_read)             \
 	X(bytes_written)          \
 	X(conn_yields)            \
+	X(ssl_handshake_errors)   \
+	X(ssl_proto_errors)       \
+	X(ssl_new_sessions)       \
 	X(idle_kicks)             \
 	X(malloc_fails)           \
 	X(auth_cmds)              \

@@ -88,6 +88,7 @@ void exec_count_get(struct conn *conn, struct proto_slice key,
 	X(VERBOSITY, exec_verbosity, 0)                                       \
 	X(CACHE_MEMLIMIT, exec_memlimit, 0)                                   \
 	X(SHUTDOWN, exec_shutdown, 0)                                         \
+	X(REFRESH_CERTS, exec_refresh_certs, 0)                               \
 	X(QUIT, exec_quit, 0)                                                 \
 	X(SLABS, exec_slabs, 0)                                               \
 	X(LRU, exec_lru, 0)                                                   \

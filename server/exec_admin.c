@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/shared.h"
+#include "server/tls.h"
 #include "server/version.h"
 
 /* As memcached: less cannot work; more must have been meant as bytes. */
@@ -86,6 +87,18 @@ enum conn_next exec_shutdown(struct conn *conn, const struct proto_request *req)
 	server_request(server, SERVER_STOP);
 	conn_shut(conn);
 	return CONN_AGAIN;
+}
+
+enum conn_next exec_refresh_certs(struct conn *conn,
+				  const struct proto_request *req)
+{
+	struct tls *tls = conn->worker->server->tls;
+
+	if (tls == NULL)
+		return exec_answer(conn, &req->form, PROTO_ERR_NO_TLS);
+	return exec_answer(conn, &req->form,
+			   tls_refresh(tls) == 0 ? PROTO_DONE
+						 : PROTO_ERR_CERTS);
 }
 
 /* debugtime <seconds>: forward; p: stop; r: go on from there. */

@@ -136,7 +136,8 @@ static enum conn_next conns(struct conn *conn, const struct proto_request *req)
 {
 	struct pair_sink pairs = {{take_pair}, conn, false};
 
-	if (stats_conns(conn->worker->server, &pairs.sink, conn->fd) != 0)
+	if (stats_conns(conn->worker->server, &pairs.sink,
+			conn->transport.fd) != 0)
 		return exec_answer(conn, &req->form, PROTO_ERR_NO_MEMORY);
 	if (pairs.no_memory)
 		return CONN_DROP;

@@ -100,7 +100,7 @@ void exec_watch_get(struct conn *conn, struct proto_slice key, bool found,
 		  "item_get key=%s status=%s clsid=%d cfd=%d size=%zu",
 		  show_key(text, key.data, key.len),
 		  found ? "found" : "not_found", found ? SLAB_CLASS_OURS : 0,
-		  conn->fd, found ? value_bytes : 0);
+		  conn->transport.fd, found ? value_bytes : 0);
 }
 
 static const char *status_word(enum store_status status)
@@ -143,7 +143,7 @@ static void say_stored(struct conn *conn, const struct store_op *op,
 		  status_word(op->status), proto_verb_name(verb),
 		  op->expiry == 0 ? 0LL
 				  : (long long)(op->expiry - now_us / 1000000),
-		  SLAB_CLASS_OURS, conn->fd, op->value_bytes);
+		  SLAB_CLASS_OURS, conn->transport.fd, op->value_bytes);
 }
 
 static void say_deleted(struct conn *conn, const struct store_op *op,
@@ -204,5 +204,5 @@ void exec_watch_conn(struct conn *conn, const char *what, const char *reason)
 		  "%s rip=%s rport=%s transport=%s%s%s cfd=%d", what, host,
 		  port, *conn->addr == 'u' ? "local" : "tcp",
 		  reason != NULL ? " reason=" : "",
-		  reason != NULL ? reason : "", conn->fd);
+		  reason != NULL ? reason : "", conn->transport.fd);
 }

@@ -34,6 +34,7 @@ struct listener {
 	enum listener_kind kind;
 	struct event *event; /* UDP: none */
 	struct listeners *all;
+	enum options_tls tls; /* TCP: of its connections */
 	bool registered;
 };
 
@@ -49,7 +50,8 @@ struct listeners {
 
 /* --- binding ------------------------------------------------------------ */
 
-static int listeners_add(struct listeners *all, int fd, enum listener_kind kind)
+static int listeners_add(struct listeners *all, int fd, enum listener_kind kind,
+			 enum options_tls tls)
 {
 	struct listener *list =
 		realloc(all->list, (all->count + 1) * sizeof(*list));
@@ -65,6 +67,7 @@ static int listeners_add(struct listeners *all, int fd, enum listener_kind kind)
 	added->entry.fd = fd;
 	added->all = all;
 	added->kind = kind;
+	added->tls = tls;
 	added->entry.is_udp = kind == LISTENER_UDP;
 	registry_format_addr(fd, false, added->entry.addr,
 			     sizeof(added->entry.addr));
@@ -143,9 +146,10 @@ static void warn_if_public(struct server *server, const struct sockaddr *addr,
 
 /* Binds every address that a name stands for and this machine has. */
 static int open_found(struct listeners *all, enum listener_kind kind,
-		      const struct addrinfo *found, const char *host,
-		      const char *port)
+		      const struct addrinfo *found, const char *port,
+		      const struct options_listen *listen)
 {
+	const char *host = listen->host != NULL ? listen->host : "*";
 	const struct addrinfo *info;
 	size_t before = all->count;
 	int err = 0, fd = -1;
@@ -156,7 +160,7 @@ static int open_found(struct listeners *all, enum listener_kind kind,
 		if (err == -EAFNOSUPPORT || err == -EADDRNOTAVAIL)
 			continue;
 		if (err == 0)
-			err = listeners_add(all, fd, kind);
+			err = listeners_add(all, fd, kind, listen->tls);
 		if (err != 0)
 			return err;
 		warn_if_public(all->server, info->ai_addr, host, port);
@@ -185,7 +189,7 @@ static int open_inet(struct listeners *all, enum listener_kind kind,
 			       host, gai_strerror(err));
 		return -EADDRNOTAVAIL;
 	}
-	err = open_found(all, kind, found, host, port);
+	err = open_found(all, kind, found, port, listen);
 	freeaddrinfo(found);
 	if (err != 0)
 		(void)snprintf(text, text_bytes, "cannot listen on %s%s:%s: %s",
@@ -257,7 +261,7 @@ static int open_unix(struct listeners *all, char *text, size_t text_bytes)
 
 	err = bind_unix(path, all->server->options->unix_mask, &fd);
 	if (err == 0)
-		err = listeners_add(all, fd, LISTENER_UNIX);
+		err = listeners_add(all, fd, LISTENER_UNIX, OPTIONS_TLS_OFF);
 	if (err == 0)
 		err = lstat(path, &all->unix_stat) == 0 ? 0 : -errno;
 	if (err != 0)
@@ -339,22 +343,32 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
 	atomic_store(&all->server->accepting, true);
 }
 
-static void refuse(struct server *server, int fd)
+/* One too many. A client that expects TLS would not understand the line. */
+static void refuse(struct listener *listener, int fd)
 {
 	static const char line[] = "ERROR Too many open connections\r\n";
+	struct server *server = listener->all->server;
 
-	(void)!send(fd, line, sizeof(line) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (server->tls == NULL || listener->tls == OPTIONS_TLS_OFF)
+		(void)!send(fd, line, sizeof(line) - 1,
+			    MSG_NOSIGNAL | MSG_DONTWAIT);
 	(void)close(fd);
 	atomic_fetch_add(&server->rejected_connections, 1);
 }
 
-static void hand_out(struct listeners *all, int fd, int listen_fd)
+static void hand_out(struct listener *listener, int fd)
 {
+	struct listeners *all = listener->all;
 	struct server *server = all->server;
 	unsigned index = all->next_worker++ % server->worker_count;
+	struct arrival arrival = {
+		.fd = fd,
+		.listen_fd = listener->entry.fd,
+		.tls = listener->tls,
+	};
 
 	atomic_fetch_add(&server->curr_connections, 1);
-	if (worker_post(server->workers[index], fd, listen_fd, false))
+	if (worker_post(server->workers[index], &arrival))
 		return;
 	atomic_fetch_sub(&server->curr_connections, 1);
 	(void)close(fd);
@@ -384,9 +398,9 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 			return;
 		}
 		if (is_full(all->server))
-			refuse(all->server, fd);
+			refuse(listener, fd);
 		else
-			hand_out(all, fd, listen_fd);
+			hand_out(listener, fd);
 	}
 }
 
@@ -395,13 +409,17 @@ static int hand_out_udp(struct listeners *all, int listen_fd)
 {
 	struct server *server = all->server;
 	unsigned index = all->next_worker++ % server->worker_count;
-	int fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
+	struct arrival arrival = {
+		.fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0),
+		.listen_fd = listen_fd,
+		.is_udp = true,
+	};
 
-	if (fd < 0)
+	if (arrival.fd < 0)
 		return -errno;
-	if (worker_post(server->workers[index], fd, listen_fd, true))
+	if (worker_post(server->workers[index], &arrival))
 		return 0;
-	(void)close(fd);
+	(void)close(arrival.fd);
 	return -ENOMEM;
 }
 

@@ -443,13 +443,47 @@ static bool settle_login(struct parse *p)
 	return false;
 }
 
+/* True if there is all that TLS needs, or no TLS; else a line is written. */
+static bool check_tls(struct parse *p)
+{
+	const struct options *options = &p->options;
+	bool asks = options->tls_verify_mode > 0, chosen = false;
+
+	for (size_t i = 0; i < options->listen_count; i++) {
+		asks |= options->listen[i].tls == OPTIONS_TLS_MUTUAL;
+		chosen |= options->listen[i].tls != OPTIONS_TLS_DEFAULT;
+	}
+	if (!options->tls_enabled) {
+		if (chosen)
+			complain(p, "-l: notls:, btls: and mtls: need -Z");
+		else if (options->tls_chain_file != NULL ||
+			 options->tls_key_file != NULL)
+			complain(p, "warning: nothing is encrypted without -Z");
+		return !chosen;
+	}
+	if (options->listen_count == 0 || options->port == 0) {
+		complain(p, "-Z: there is no TLS without a TCP port");
+		return false;
+	}
+	if (options->tls_chain_file == NULL || options->tls_key_file == NULL) {
+		complain(p, "-Z: needs -o ssl_chain_cert=FILE,ssl_key=FILE");
+		return false;
+	}
+	if (options->udp_port != 0)
+		complain(p, "warning: -U: datagrams are not encrypted");
+	if (asks && options->tls_ca_file == NULL)
+		complain(p, "warning: without -o ssl_ca_cert=FILE there is no "
+			    "certificate of a client that is trusted");
+	return true;
+}
+
 static enum options_result finish(struct parse *p)
 {
 	enum options_result result = settle_addresses(p);
 
 	if (result != OPTIONS_RUN)
 		return result;
-	if (!check_limits(p) || !settle_login(p))
+	if (!check_limits(p) || !settle_login(p) || !check_tls(p))
 		return OPTIONS_REFUSED;
 	if (geteuid() == 0 && p->options.user == NULL) {
 		complain(p, "started by root: say with -u whom to become "

@@ -19,8 +19,17 @@
 
 #include "storage/storage.h"
 
+/* How clients are spoken to at one address; see also tls_verify_mode. */
+enum options_tls {
+	OPTIONS_TLS_DEFAULT, /* TLS if it is enabled */
+	OPTIONS_TLS_OFF,     /* notls: */
+	OPTIONS_TLS_BASIC,   /* btls: no certificates of clients */
+	OPTIONS_TLS_MUTUAL   /* mtls: only clients with a certificate */
+};
+
 /* One address to listen on, by TCP, by UDP or by both. */
 struct options_listen {
+	enum options_tls tls;
 	char *host;    /* name or number, without brackets; NULL: every one */
 	uint16_t port; /* 0: any free one */
 	uint16_t udp_port; /* the same for UDP */
@@ -28,6 +37,12 @@ struct options_listen {
 };
 
 enum options_protocol { OPTIONS_AUTO, OPTIONS_ASCII, OPTIONS_BINARY };
+enum options_tls_version {
+	OPTIONS_TLS_1_0,
+	OPTIONS_TLS_1_1,
+	OPTIONS_TLS_1_2,
+	OPTIONS_TLS_1_3
+};
 enum options_access { OPTIONS_BTREE, OPTIONS_HASH };
 
 struct options {
@@ -72,6 +87,20 @@ struct options {
 	bool sasl;	       /* log in by SASL, binary clients only */
 	char *auth_file;       /* users of text clients; NULL: no login */
 	char *read_only_users; /* names, separated by commas; NULL: none */
+
+	/* TLS. If it is enabled: with a certificate, a key and an address. */
+	bool tls_enabled;
+	char *tls_chain_file; /* certificate and those that lead to it */
+	char *tls_key_file;
+	char *tls_ca_file;	  /* who may sign clients' certificates */
+	uint32_t tls_key_format;  /* OpenSSL's: 1 PEM, 2 DER */
+	uint32_t tls_verify_mode; /* clients' certificates: 0 not asked for,
+				     1 asked for, 2 and 3 required */
+	char *tls_ciphers;	  /* of TLS 1.2 and older; NULL: OpenSSL's */
+	enum options_tls_version tls_min_version;
+	uint64_t tls_gather_bytes;
+	bool tls_session_cache;
+	bool tls_kernel; /* let the kernel encrypt, if it can */
 
 	/* The data. See struct store_config; paths are absolute. */
 	char *data_dir;

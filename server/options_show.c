@@ -104,12 +104,19 @@ static void show_text(const char *text, char *buf, size_t buf_bytes)
 static void show_listen(const struct options *options, char *buf,
 			size_t buf_bytes)
 {
+	static const char *const prefixes[] = {
+		[OPTIONS_TLS_DEFAULT] = "",
+		[OPTIONS_TLS_OFF] = "notls:",
+		[OPTIONS_TLS_BASIC] = "btls:",
+		[OPTIONS_TLS_MUTUAL] = "mtls:",
+	};
 	size_t used = 0;
 
 	show_text(NULL, buf, buf_bytes);
 	for (size_t i = 0; i < options->listen_count; i++) {
 		const struct options_listen *address = &options->listen[i];
 		const char *host = address->host ? address->host : "*";
+		const char *prefix = prefixes[address->tls];
 		bool v6 = strchr(host, ':') != NULL;
 		char name[300], port[8] = "";
 
@@ -117,12 +124,13 @@ static void show_listen(const struct options *options, char *buf,
 		if (address->own_port)
 			(void)snprintf(port, sizeof(port), ":%u",
 				       (unsigned int)address->port);
-		if (used + strlen(name) + sizeof(port) + 4 > buf_bytes)
+		if (used + strlen(prefix) + strlen(name) + sizeof(port) + 4 >
+		    buf_bytes)
 			return;
 		used += (size_t)snprintf(buf + used, buf_bytes - used,
-					 "%s%s%s%s%s", i > 0 ? "," : "",
-					 v6 ? "[" : "", name, v6 ? "]" : "",
-					 port);
+					 "%s%s%s%s%s%s", i > 0 ? "," : "",
+					 prefix, v6 ? "[" : "", name,
+					 v6 ? "]" : "", port);
 	}
 }
 
@@ -244,17 +252,6 @@ static const struct {
 	{"ext_max_sleep", "1000000"},
 	{"ext_max_frag", "0.80"},
 	{"ext_drop_unread", "no"},
-	{"ssl_enabled", "no"},
-	{"ssl_chain_cert", "NULL"},
-	{"ssl_key", "NULL"},
-	{"ssl_verify_mode", "0"},
-	{"ssl_keyformat", "1"},
-	{"ssl_ciphers", "NULL"},
-	{"ssl_ca_cert", "NULL"},
-	{"ssl_wbuf_size", "16384"},
-	{"ssl_session_cache", "no"},
-	{"ssl_kernel_tls", "no"},
-	{"ssl_min_version", "tlsv1.2"},
 	{"num_napi_ids", "NULL"},
 	{"memory_file", "NULL"},
 	{"client_flags_size", "4"},

@@ -31,10 +31,6 @@
 	{                                \
 		UNUSED, .o_name = (word) \
 	}
-#define TLS(word)                                              \
-	{                                                      \
-		LATER("TLS"), .o_name = (word), .arg = "value" \
-	}
 
 /* clang-format off */
 const struct option_row option_rows[] = {
@@ -45,8 +41,8 @@ const struct option_row option_rows[] = {
 	{ OPTION_LISTEN, OPTION_NETWORK, 'l', .name = "listen", .arg = "addr",
 	  .preset = NULL, .setting = "inter",
 	  .help = "address to listen on: host, host:port, [v6]:port or * for "
-		  "all; several with commas or by repeating it "
-		  "(default 127.0.0.1)" },
+		  "all; several with commas or by repeating it; with -Z each "
+		  "may begin with notls:, btls: or mtls: (default 127.0.0.1)" },
 	{ OPTION_PATH, OPTION_NETWORK, 's', .name = "unix-socket",
 	  .arg = "file", FIELD(unix_socket), .setting = "domain_socket",
 	  .help = "UNIX socket to listen on; turns TCP off" },
@@ -185,6 +181,57 @@ const struct option_row option_rows[] = {
 	{ OPTION_SWITCH, OPTION_HIDDEN, .name = NULL, .preset = "no",
 	  FIELD(detail_enabled), .setting = "detail_enabled" },
 
+	/* --- TLS ------------------------------------------------------- */
+	{ OPTION_SWITCH, OPTION_TLS, 'Z', .name = "enable-ssl",
+	  .implied = "yes", .preset = "no", FIELD(tls_enabled),
+	  .setting = "ssl_enabled",
+	  .help = "TLS on all TCP addresses but those of -l notls:...; needs "
+		  "a certificate and a key, which refresh_certs and SIGHUP "
+		  "read again" },
+	{ OPTION_PATH, OPTION_TLS, .o_name = "ssl_chain_cert", .arg = "file",
+	  FIELD(tls_chain_file), .setting = "ssl_chain_cert",
+	  .help = "the certificate and those that lead to it, as PEM" },
+	{ OPTION_PATH, OPTION_TLS, .o_name = "ssl_key", .arg = "file",
+	  FIELD(tls_key_file), .setting = "ssl_key",
+	  .help = "its private key, without a password" },
+	{ OPTION_NUMBER, OPTION_TLS, .o_name = "ssl_keyformat", .arg = "num",
+	  .preset = "1", FIELD(tls_key_format), .min = 1, .max = 2,
+	  .setting = "ssl_keyformat",
+	  .help = "format of the key: 1 PEM, 2 DER" },
+	{ OPTION_PATH, OPTION_TLS, .o_name = "ssl_ca_cert", .arg = "file",
+	  FIELD(tls_ca_file), .setting = "ssl_ca_cert",
+	  .help = "certificates of those who may sign clients' ones, as PEM" },
+	{ OPTION_NUMBER, OPTION_TLS, .o_name = "ssl_verify_mode",
+	  .arg = "num", .preset = "0", FIELD(tls_verify_mode), .max = 3,
+	  .setting = "ssl_verify_mode",
+	  .help = "clients' certificates: 0 not asked for, 1 checked if "
+		  "there is one, 2 or 3 required; -l btls:... is 0, "
+		  "-l mtls:... is 2" },
+	{ OPTION_CHOICE, OPTION_TLS, .o_name = "ssl_min_version",
+	  .arg = "num", .preset = "2", FIELD(tls_min_version),
+	  .choices = "0|1|2|3",
+	  .choices_shown = "tlsv1.0|tlsv1.1|tlsv1.2|tlsv1.3",
+	  .setting = "ssl_min_version",
+	  .help = "oldest version to accept: 0 is 1.0, 1 is 1.1, 2 is 1.2, "
+		  "3 is 1.3" },
+	{ OPTION_TEXT, OPTION_TLS, .o_name = "ssl_ciphers", .arg = "list",
+	  FIELD(tls_ciphers), .setting = "ssl_ciphers",
+	  .help = "ciphers of TLS 1.2 and older, as in openssl-ciphers(1)" },
+	{ OPTION_SIZE, OPTION_TLS, .o_name = "ssl_wbuf_size", .arg = "size",
+	  .preset = "16", FIELD(tls_gather_bytes), .min = KIB,
+	  .max = 64 * MIB, .unit = KIB, .setting = "ssl_wbuf_size",
+	  .help = "largest record to send, in kilobytes; TLS itself allows "
+		  "16 at most" },
+	{ OPTION_SWITCH, OPTION_TLS, .o_name = "ssl_session_cache",
+	  .implied = "yes", .preset = "no", FIELD(tls_session_cache),
+	  .setting = "ssl_session_cache",
+	  .help = "keep sessions here for clients that come back, not in "
+		  "tickets that they keep" },
+	{ OPTION_SWITCH, OPTION_TLS, .o_name = "ssl_kernel_tls",
+	  .implied = "yes", .preset = "no", FIELD(tls_kernel),
+	  .setting = "ssl_kernel_tls",
+	  .help = "let the kernel encrypt, if it can" },
+
 	/* --- data ------------------------------------------------------ */
 	{ OPTION_PATH, OPTION_DATA, 'H', .name = "data-dir", .arg = "dir",
 	  .preset = "./data", FIELD(data_dir), .setting = "data_dir",
@@ -271,12 +318,6 @@ const struct option_row option_rows[] = {
 		  "-X is --disable-dumping" },
 
 	/* --- not in this version --------------------------------------- */
-	{ LATER("TLS"), .letter = 'Z', .name = "enable-ssl" },
-	TLS("ssl_chain_cert"), TLS("ssl_key"), TLS("ssl_ca_cert"),
-	TLS("ssl_verify_mode"), TLS("ssl_keyformat"), TLS("ssl_ciphers"),
-	TLS("ssl_wbuf_size"), TLS("ssl_min_version"),
-	{ LATER("TLS"), .o_name = "ssl_session_cache" },
-	{ LATER("TLS"), .o_name = "ssl_kernel_tls" },
 	{ LATER("replication (memcached's -R is --max-reqs-per-event)"),
 	  .letter = 'R', .arg = "addr" },
 	{ LATER("replication"), .letter = 'O', .arg = "addr" },
@@ -337,6 +378,7 @@ const char *option_group_title(enum option_group group)
 		[OPTION_NETWORK] = "Network",
 		[OPTION_PROCESS] = "Process",
 		[OPTION_CLIENTS] = "Commands",
+		[OPTION_TLS] = "TLS",
 		[OPTION_DATA] = "Data",
 		[OPTION_OLD] = "Accepted for old start scripts, without effect",
 	};

@@ -164,6 +164,8 @@ static enum option_verdict set_choice(const struct option_row *row,
 	unsigned int value = (unsigned int)at;
 
 	static_assert(sizeof(enum options_protocol) == sizeof(value) &&
+			      sizeof(enum options_tls_version) ==
+				      sizeof(value) &&
 			      sizeof(enum options_access) == sizeof(value),
 		      "choices are stored as unsigned int");
 	if (at < 0)
@@ -195,12 +197,36 @@ static enum option_verdict set_sync(const char *text, struct options *options)
 	return OPTION_TAKEN;
 }
 
+/* Takes what an address begins with off its front. */
+static enum options_tls take_tls_prefix(const char **text, size_t *len)
+{
+	static const struct {
+		const char *prefix;
+		enum options_tls tls;
+	} table[] = {
+		{"notls:", OPTIONS_TLS_OFF},
+		{"btls:", OPTIONS_TLS_BASIC},
+		{"mtls:", OPTIONS_TLS_MUTUAL},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		size_t head = strlen(table[i].prefix);
+
+		if (*len < head || memcmp(*text, table[i].prefix, head) != 0)
+			continue;
+		*text += head;
+		*len -= head;
+		return table[i].tls;
+	}
+	return OPTIONS_TLS_DEFAULT;
+}
+
 /* Cuts host, host:port, [v6], [v6]:port or v6 apart. */
 static enum option_verdict parse_address(const char *text, size_t len,
 					 struct options_listen *ret)
 {
+	struct options_listen address = {.tls = take_tls_prefix(&text, &len)};
 	const char *host = text, *end = text + len, *colon, *host_end;
-	struct options_listen address = {0};
 	uint64_t port;
 
 	colon = memchr(text, ':', len);

@@ -13,8 +13,6 @@
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 
 /* Enough for a deep pipeline of small answers in one system call. */
 #define OUTPUT_IOV_MAX 256
@@ -288,7 +286,7 @@ static void output_consume(struct output *out, size_t sent,
 	}
 }
 
-enum output_state output_send(struct output *out, int fd,
+enum output_state output_send(struct output *out, struct transport *transport,
 			      struct store_client *client, size_t *ret_sent)
 {
 	struct iovec iov[OUTPUT_IOV_MAX];
@@ -296,7 +294,6 @@ enum output_state output_send(struct output *out, int fd,
 
 	*ret_sent = 0;
 	for (;;) {
-		struct msghdr message = {.msg_iov = iov};
 		const struct reply *stop;
 		size_t wanted = 0;
 		ssize_t sent = 0;
@@ -305,8 +302,7 @@ enum output_state output_send(struct output *out, int fd,
 		for (int i = 0; i < count; i++)
 			wanted += iov[i].iov_len;
 		if (wanted > 0) {
-			message.msg_iovlen = (size_t)count;
-			sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+			sent = transport_send(transport, iov, count);
 			if (sent < 0 && errno == EINTR)
 				continue;
 			if (sent < 0)

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "server/pool.h"
+#include "server/transport.h"
 #include "storage/storage.h"
 
 #define OUTPUT_ROOM_MAX (POOL_BLOCK_BYTES / 2)
@@ -111,7 +112,7 @@ void output_fill(struct output *out, struct reply *reply, const char *data,
  * Sends what may be sent, with as few system calls as possible.
  * Returns what stopped it; *ret_sent counts the bytes that left.
  */
-enum output_state output_send(struct output *out, int fd,
+enum output_state output_send(struct output *out, struct transport *transport,
 			      struct store_client *client, size_t *ret_sent);
 
 /*

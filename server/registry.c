@@ -62,7 +62,7 @@ static int entry_order(const void *left, const void *right)
 static void entry_of_conn(struct registry_entry *entry, struct conn *conn)
 {
 	*entry = (struct registry_entry){
-		.fd = conn->fd,
+		.fd = conn->transport.fd,
 		.step = atomic_load_explicit(&conn->state,
 					     memory_order_relaxed),
 		.last_command = atomic_load_explicit(&conn->last_command,

@@ -24,6 +24,7 @@
 #include "server/login.h"
 #include "server/shared.h"
 #include "server/startup.h"
+#include "server/tls.h"
 #include "server/worker.h"
 
 /* A get line of this length still works: some 300,000 keys. */
@@ -78,25 +79,40 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 	(void)event_base_loopbreak(site->base);
 }
 
+/* Opens the log file again, if there is one. */
+static void reopen_log(struct server *server)
+{
+	const char *path = server->options->log_file;
+	int err;
+
+	if (path == NULL)
+		return;
+	err = log_to_file(&server->log, path);
+	if (err != 0)
+		log_write(&server->log, LOG_LEVEL_ERROR,
+			  "SIGHUP: cannot open %s, going on as before: %s",
+			  path, strerror(-err));
+	else
+		log_write(&server->log, LOG_LEVEL_INFO,
+			  "SIGHUP: log file opened again");
+}
+
 static void on_reload_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct site *site = arg;
-	struct log *log = &site->server.log;
-	const char *path = site->server.options->log_file;
-	int err = path != NULL ? log_to_file(log, path) : 0;
+	struct server *server = &site->server;
+	const struct options *options = server->options;
 
 	(void)number;
 	(void)what;
-	if (err != 0)
-		log_write(log, LOG_LEVEL_ERROR,
-			  "SIGHUP: cannot open %s, going on as before: %s",
-			  path, strerror(-err));
-	else if (path != NULL)
-		log_write(log, LOG_LEVEL_INFO, "SIGHUP: log file opened again");
-	if (site->server.options->auth_file != NULL)
-		login_reload(&site->server);
-	else if (path == NULL)
-		log_write(log, LOG_LEVEL_INFO,
+	reopen_log(server);
+	if (options->auth_file != NULL)
+		login_reload(server);
+	if (server->tls != NULL)
+		(void)tls_refresh(server->tls);
+	if (options->log_file == NULL && options->auth_file == NULL &&
+	    server->tls == NULL)
+		log_write(&server->log, LOG_LEVEL_INFO,
 			  "SIGHUP: there is nothing to reload");
 }
 
@@ -331,6 +347,9 @@ static int run_site(struct site *site, struct daemon *daemon)
 	int status, err;
 
 	startup_prepare(server);
+	status = startup_open_tls(server);
+	if (status != EX_OK)
+		return status;
 	if (listeners_open(server, &site->listeners, text, sizeof(text)) != 0) {
 		log_write(&server->log, LOG_LEVEL_ERROR, "%s", text);
 		return EX_OSERR;
@@ -393,6 +412,7 @@ static void site_done(struct site *site)
 	struct server *server = &site->server;
 
 	take_down_loop(site);
+	tls_free(server->tls);
 	login_close(server);
 	if (site->pidfile_written)
 		(void)daemon_remove_pidfile(server->options->pidfile);

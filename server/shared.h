@@ -23,6 +23,7 @@
 #include "storage/storage.h"
 
 struct login_thread;
+struct tls;
 struct worker;
 
 /* What main is asked to do, through server_request(). */
@@ -36,6 +37,7 @@ struct server {
 	struct log log;
 	struct clock clock;
 	struct store *store;
+	struct tls *tls; /* NULL: there is none */
 	struct proto_limits limits;
 	struct worker **workers;
 	unsigned worker_count;

@@ -11,6 +11,7 @@
 
 #include "server/daemon.h"
 #include "server/shared.h"
+#include "server/tls.h"
 
 /* Half of the time in which a clean end is promised. */
 #define CLOSE_MS 4000
@@ -56,6 +57,16 @@ static int complain(struct server *server, int status, const char *what,
 	log_write(&server->log, LOG_LEVEL_ERROR, "cannot %s %s: %s", what,
 		  which, why);
 	return status;
+}
+
+int startup_open_tls(struct server *server)
+{
+	const struct options *options = server->options;
+
+	if (!options->tls_enabled)
+		return EX_OK;
+	return tls_new(options, &server->log, &server->tls) == 0 ? EX_OK
+								 : EX_CONFIG;
 }
 
 int startup_change_user(struct server *server)

@@ -12,6 +12,12 @@ struct server;
 /* Limits and signals; what cannot be had is one warning. */
 void startup_prepare(struct server *server);
 
+/*
+ * Sets server->tls, with -Z. Before the user is changed: the key may be for
+ * root only. Blocks: on the files.
+ */
+int startup_open_tls(struct server *server);
+
 /* Becomes the user of -u, if root. */
 int startup_change_user(struct server *server);
 

@@ -14,6 +14,7 @@
 
 #include "server/shared.h"
 #include "server/stats.h"
+#include "server/tls.h"
 #include "server/version.h"
 #include "server/worker.h"
 
@@ -286,6 +287,20 @@ static void general_say(const struct general *line, const struct snapshot *s,
 	}
 }
 
+static void say_tls(struct server *server, const uint64_t *totals,
+		    struct stats_sink *sink)
+{
+	if (server->options->tls_session_cache)
+		stats_number(sink, "ssl_new_sessions",
+			     totals[COUNTER_ssl_new_sessions]);
+	stats_number(sink, "ssl_handshake_errors",
+		     totals[COUNTER_ssl_handshake_errors]);
+	stats_number(sink, "ssl_proto_errors",
+		     totals[COUNTER_ssl_proto_errors]);
+	stats_number(sink, "time_since_server_cert_refresh",
+		     tls_age_seconds(server->tls));
+}
+
 void stats_general(struct server *server, struct stats_sink *sink)
 {
 	struct snapshot snapshot;
@@ -296,6 +311,8 @@ void stats_general(struct server *server, struct stats_sink *sink)
 	if (server->options->idle_timeout_seconds > 0)
 		stats_number(sink, "idle_kicks",
 			     snapshot.totals[COUNTER_idle_kicks]);
+	if (server->tls != NULL)
+		say_tls(server, snapshot.totals, sink);
 }
 
 void stats_number(struct stats_sink *sink, const char *name, uint64_t number)

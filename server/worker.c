@@ -47,17 +47,15 @@ void worker_wake(void *arg)
 	(void)!write(worker->wake_fd, &one, sizeof(one));
 }
 
-bool worker_post(struct worker *worker, int fd, int listen_fd, bool is_udp)
+bool worker_post(struct worker *worker, const struct arrival *arrival)
 {
-	struct arrival *arrival = malloc(sizeof(*arrival));
+	struct arrival *copy = malloc(sizeof(*copy));
 
-	if (arrival == NULL)
+	if (copy == NULL)
 		return false;
-	arrival->fd = fd;
-	arrival->listen_fd = listen_fd;
-	arrival->is_udp = is_udp;
+	*copy = *arrival;
 	(void)pthread_mutex_lock(&worker->inbox_lock);
-	STAILQ_INSERT_TAIL(&worker->inbox, arrival, link);
+	STAILQ_INSERT_TAIL(&worker->inbox, copy, link);
 	(void)pthread_mutex_unlock(&worker->inbox_lock);
 	worker_wake(worker);
 	return true;
@@ -77,7 +75,7 @@ static void worker_take_arrivals(struct worker *worker)
 		if (arrival->is_udp)
 			udp_socket_new(worker, arrival->fd, arrival->listen_fd);
 		else
-			conn_new(worker, arrival->fd, arrival->listen_fd);
+			conn_new(worker, arrival);
 		free(arrival);
 	}
 }
@@ -160,9 +158,12 @@ static bool conn_is_stuck(const struct conn *conn, int64_t now)
 		(conn->step == CONN_VALUE || conn->step == CONN_SWALLOW ||
 		 input_bytes(&conn->in) > 0);
 
+	if (transport_is_late(&conn->transport, now))
+		return true;
 	if (conn->step == CONN_LINGERING)
 		return now - conn->progress > WORKER_LINGER_SECONDS;
-	return (conn->blocked || half_sent) &&
+	return (conn->blocked || half_sent ||
+		transport_wants_write(&conn->transport)) &&
 	       now - conn->progress > WORKER_STUCK_SECONDS;
 }
 
@@ -307,9 +308,22 @@ void worker_free(struct worker *worker)
 	if (worker->client != NULL)
 		store_client_free(worker->client);
 	store_reader_free(worker->reader);
+	free(worker->tls);
 	pool_done(&worker->pool);
 	(void)pthread_mutex_destroy(&worker->inbox_lock);
 	free(worker);
+}
+
+static int worker_init_tls(struct worker *worker)
+{
+	struct server *server = worker->server;
+
+	if (server->tls == NULL)
+		return 0;
+	worker->tls =
+		tls_shared_new(server->tls, &server->log, &worker->counters,
+			       server->options->tls_gather_bytes);
+	return worker->tls != NULL ? 0 : -ENOMEM;
 }
 
 static int worker_init(struct worker *worker)
@@ -318,6 +332,9 @@ static int worker_init(struct worker *worker)
 	struct timeval second = {.tv_sec = 1};
 	int err;
 
+	err = worker_init_tls(worker);
+	if (err != 0)
+		return err;
 	err = store_reader_new(store, &worker->reader);
 	if (err != 0)
 		return err;

@@ -21,6 +21,7 @@
 #include <sys/queue.h>
 
 #include "server/counters.h"
+#include "server/options.h"
 #include "server/pool.h"
 #include "storage/storage.h"
 
@@ -29,6 +30,7 @@ struct event;
 struct event_base;
 struct login_attempt;
 struct server;
+struct tls_shared;
 struct udp_socket;
 
 TAILQ_HEAD(conn_list, conn);
@@ -37,8 +39,9 @@ TAILQ_HEAD(conn_list, conn);
 struct arrival {
 	STAILQ_ENTRY(arrival) link;
 	int fd;
-	int listen_fd; /* the listener it came through */
-	bool is_udp;   /* no connection, but a socket for datagrams */
+	int listen_fd;	      /* the listener it came through */
+	bool is_udp;	      /* no connection, but a socket for datagrams */
+	enum options_tls tls; /* how its client is spoken to */
 };
 STAILQ_HEAD(arrival_list, arrival);
 STAILQ_HEAD(checked_list, login_attempt);
@@ -61,6 +64,7 @@ struct worker {
 	struct store_client *client;
 	struct pool pool;
 	struct counters counters;
+	struct tls_shared *tls; /* NULL: there is no TLS */
 
 	struct conn_list conns;	   /* all that are open */
 	struct conn_list runnable; /* have input left, go on next turn */
@@ -105,7 +109,7 @@ void worker_free(struct worker *worker);
  * from now on. Returns false without memory: the socket is still the caller's.
  * Thread: any. Blocks: on inbox_lock, briefly.
  */
-bool worker_post(struct worker *worker, int fd, int listen_fd, bool is_udp);
+bool worker_post(struct worker *worker, const struct arrival *arrival);
 
 /* Gives a checked login back. Thread: any. Blocks: as worker_post(). */
 void worker_post_login(struct worker *worker, struct login_attempt *attempt);

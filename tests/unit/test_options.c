@@ -9,6 +9,8 @@
 
 /* --- what is understood -------------------------------------------------- */
 
+#define TLS "-Z -o ssl_chain_cert=/c,ssl_key=/k"
+
 static const struct {
 	const char *line, *name, *value;
 } taken[] = {
@@ -145,6 +147,31 @@ static const struct {
 	{"-s /x", "inter", "NULL"},
 	{"-s /x", "domain_socket", "/x"},
 	{"-dvp 9", "tcpport", "9"},
+	{"", "ssl_enabled", "no"},
+	{"", "ssl_chain_cert", "NULL"},
+	{"", "ssl_ca_cert", "NULL"},
+	{"", "ssl_ciphers", "NULL"},
+	{"", "ssl_verify_mode", "0"},
+	{"", "ssl_keyformat", "1"},
+	{"", "ssl_wbuf_size", "16384"},
+	{"", "ssl_session_cache", "no"},
+	{"", "ssl_kernel_tls", "no"},
+	{"", "ssl_min_version", "tlsv1.2"},
+	{TLS, "ssl_enabled", "yes"},
+	{TLS, "ssl_chain_cert", "/c"},
+	{TLS, "ssl_key", "/k"},
+	{"--enable-ssl --ssl_chain_cert=/c --ssl_key=/k", "ssl_enabled", "yes"},
+	{TLS ",ssl_ca_cert=/ca,ssl_verify_mode=3", "ssl_verify_mode", "3"},
+	{TLS ",ssl_ca_cert=/ca", "ssl_ca_cert", "/ca"},
+	{TLS ",ssl_wbuf_size=64", "ssl_wbuf_size", "65536"},
+	{TLS ",ssl_keyformat=2", "ssl_keyformat", "2"},
+	{TLS ",ssl_min_version=0", "ssl_min_version", "tlsv1.0"},
+	{TLS ",ssl_min_version=3", "ssl_min_version", "tlsv1.3"},
+	{TLS ",ssl_ciphers=A:B", "ssl_ciphers", "A:B"},
+	{TLS ",ssl_session_cache,ssl_kernel_tls", "ssl_session_cache", "yes"},
+	{TLS ",ssl_session_cache,ssl_kernel_tls", "ssl_kernel_tls", "yes"},
+	{TLS ",ssl_ca_cert=/ca -l notls:a:1,btls:b:1,mtls:[::1]:2,c:1", "inter",
+	 "notls:a:1,btls:b:1,mtls:[::1]:2,c:1"},
 };
 
 START_TEST(test_parse_takes)
@@ -259,10 +286,27 @@ static const struct {
 	 "--read-only-user: \"\" is not a list of names, with commas"},
 	{"-S --read-only-user=a,,b",
 	 "--read-only-user: \"a,,b\" is not a list of names, with commas"},
-	{"-Z", "-Z: TLS is not available in this version"},
-	{"--enable-ssl", "--enable-ssl: TLS is not available in this version"},
-	{"-o ssl_key=/k", "-o ssl_key: TLS is not available in this version"},
-	{"--ssl_key=/k", "--ssl_key: TLS is not available in this version"},
+	{"-Z", "-Z: needs -o ssl_chain_cert=FILE,ssl_key=FILE"},
+	{"-Z -o ssl_key=/k", "-Z: needs -o ssl_chain_cert=FILE,ssl_key=FILE"},
+	{"-Z -o ssl_chain_cert=/c",
+	 "-Z: needs -o ssl_chain_cert=FILE,ssl_key=FILE"},
+	{"-Z -o ssl_chain_cert=/c,ssl_key=/k -s /x",
+	 "-Z: there is no TLS without a TCP port"},
+	{"-l notls:127.0.0.1", "-l: notls:, btls: and mtls: need -Z"},
+	{"-l 127.0.0.1,mtls:127.0.0.1:5",
+	 "-l: notls:, btls: and mtls: need -Z"},
+	{"-l notls:", "-l: \"notls:\" is not a list of host, host:port, "
+		      "[v6]:port or *"},
+	{"-o ssl_verify_mode=4",
+	 "-o ssl_verify_mode: \"4\" is not a number from 0 to 3"},
+	{"-o ssl_min_version=4",
+	 "-o ssl_min_version: \"4\" is not one of 0|1|2|3"},
+	{"-o ssl_keyformat=0",
+	 "-o ssl_keyformat: \"0\" is not a number from 1 to 2"},
+	{"-o ssl_wbuf_size=0",
+	 "-o ssl_wbuf_size: \"0\" is not a size from 1k to 64m"},
+	{"-o ssl_key", "-o ssl_key: needs a value"},
+	{"-o ssl_session_cache=1", "-o ssl_session_cache: takes no value"},
 	{"-R 1.2.3.4:5",
 	 "-R: replication (memcached's -R is --max-reqs-per-event) is not "
 	 "available in this version"},

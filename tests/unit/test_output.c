@@ -67,9 +67,10 @@ static void write_text(const char *text)
 
 static enum output_state send_all(void)
 {
+	struct transport plain = {.fd = f->ours};
 	size_t sent;
 
-	return output_send(&f->out, f->ours, NULL, &sent);
+	return output_send(&f->out, &plain, NULL, &sent);
 }
 
 /* What has arrived by now is exactly this. */
