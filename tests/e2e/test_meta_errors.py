@@ -100,6 +100,14 @@ def test_long_key(talk, verb):
              FMT + b"\r\n")
 
 
+@pytest.mark.parametrize("line", [b"me", *(
+    pytest.param(line, marks=differs("1.6.18 answers ERROR"))
+    for line in (b"mg", b"ms", b"md", b"ma"))])
+def test_no_key(talk, line):
+    talk.ask(line + b"\r\n", FMT + b"\r\n")
+    talk.expect_silence()
+
+
 def test_unknown_commands(talk):
     for line in b"mx k", b"m k", b"mgx k v", b"MG k":
         talk.ask(line + b"\r\n", b"ERROR\r\n")
