@@ -1,4 +1,4 @@
-"""User cases at the edges of the protocol: U1 U2 U3 U5 U7 U8 U10 U13 U14.
+"""User cases at the edges of the protocol: U1 U2 U3 U5 U7 U8 U10 U12 U13 U14.
 
 A case is a trouble that real users had with a server of this kind.
 """
@@ -201,6 +201,54 @@ def test_u10_nothing_but_blanks(server, count):
             talk.expect_silence()
     with server.connect() as talk:
         talk.expect_silence()
+
+
+# ---- U12: meta commands, long and short --------------------------------------
+
+@conversations({
+    "all forms": """
+        > set a 3 0 1
+        > A
+        < STORED
+        > mg a
+        < HD
+        > mg none
+        < EN
+        > mg none v q
+        > mn
+        < MN
+        > ms m 2 T0 F5
+        > hi
+        < HD
+        > mg m v f t k O77
+        < VA 2 f5 t-1 km O77
+        < hi
+        > mg m k O77 c
+        <~ HD km O77 c[0-9]+
+        > ma cnt N0 J5 v
+        < VA 1
+        < 5
+        > ma cnt MD D2 v t
+        < VA 1 t-1
+        < 3
+        > md m q
+        > mn
+        < MN
+        > md m q
+        > mn
+        < NF
+        < MN
+        > mg Zm9vIGJhcg== b v k
+        < EN kZm9vIGJhcg== b
+        > ms Zm9vIGJhcg== 1 b k
+        > x
+        < HD kZm9vIGJhcg== b
+        > mg Zm9vIGJhcg== b v k
+        < VA 1 kZm9vIGJhcg== b
+        < x
+    """})
+def test_u12_meta_commands(talk, script, delivery):
+    hold(talk, script, delivery)
 
 
 # ---- U13: delete in its old form ---------------------------------------------
