@@ -31,10 +31,10 @@ BOTH = (TEXT, BINARY)
 
 KNOWN = (
     Known("pymemcache", "python3-pymemcache", (TEXT,),
-          "with and without noreply; login"),
+          "with and without noreply; login, TLS"),
     Known("pylibmc", "python3-pylibmc", BOTH, "also cas, no_block; SASL"),
     Known("python-memcached", "python3-memcache", (TEXT,), ""),
-    Known("bmemcached", "python3-binary-memcached", (BINARY,), "SASL"),
+    Known("bmemcached", "python3-binary-memcached", (BINARY,), "SASL, TLS"),
     Known("libmemcached", "libmemcached-dev", BOTH,
           "C: buffered, noreply, any byte in binary keys, writes by UDP"),
     Known("libmemcached tools", "libmemcached-tools", BOTH,
@@ -43,7 +43,7 @@ KNOWN = (
     Known("php-memcached", "php-memcached", BOTH,
           "and the session handler, with locking; SASL"),
     Known("php-memcache", "php-memcache", BOTH, "and the session handler"),
-    Known("Dalli", "ruby-dalli", (BINARY,), "Ruby; SASL"),
+    Known("Dalli", "ruby-dalli", (BINARY,), "Ruby; SASL, TLS"),
     Known("Cache::Memcached", "libcache-memcached-perl", (TEXT,), "Perl"),
     Known("Cache::Memcached::Fast", "libcache-memcached-fast-perl", (TEXT,),
           "Perl"),
