@@ -63,6 +63,9 @@ static const struct proto_slice lines[PROTO_CODE_COUNT] = {
 	[PROTO_ERR_CLASS] = LINE("BADCLASS invalid class id"),
 	[PROTO_ERR_CRAWLER_SLEEP] =
 		CLIENT_LINE("sleep must be one second or less"),
+	[PROTO_ERR_CRAWLER_DISABLED] = CLIENT_LINE("lru crawler disabled"),
+	[PROTO_ERR_AUTOMOVE_WINDOW] =
+		CLIENT_LINE("automove window too low or too high"),
 	[PROTO_ERR_NO_SPARE_PAGE] =
 		LINE("NOSPARE source class has no spare pages"),
 	[PROTO_ERR_SAME_CLASS] = LINE("SAME src and dst class are identical"),

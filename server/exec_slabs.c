@@ -11,6 +11,8 @@
 #include "server/slab_class.h"
 
 #define AUTOMOVE_MAX	     2
+#define WINDOW_MIN	     3
+#define WINDOW_MAX	     1800
 #define CRAWLER_SLEEP_MAX_US 1000000
 #define TUNE_ARGS	     5
 
@@ -39,17 +41,28 @@ static enum proto_code reassign(const struct proto_request *req)
 	return PROTO_ERR_NO_SPARE_PAGE;
 }
 
+static enum proto_code automove_window(const struct proto_request *req)
+{
+	uint32_t window;
+
+	if (req->arg_count < 3 || !proto_parse_u32(req->args[2], &window))
+		return PROTO_ERR_FORMAT;
+	return window >= WINDOW_MIN && window <= WINDOW_MAX
+		       ? PROTO_DONE
+		       : PROTO_ERR_AUTOMOVE_WINDOW;
+}
+
 static enum proto_code automove(const struct proto_request *req)
 {
-	static const char *const tunables[] = {"window", "ratio", "freeratio"};
 	uint32_t level;
 
 	if (req->arg_count < 2)
 		return PROTO_ERR_UNKNOWN;
-	for (size_t i = 0; i < sizeof(tunables) / sizeof(tunables[0]); i++)
-		if (proto_slice_is(req->args[1], tunables[i]))
-			return req->arg_count > 2 ? PROTO_DONE
-						  : PROTO_ERR_UNKNOWN;
+	if (proto_slice_is(req->args[1], "window"))
+		return automove_window(req);
+	if (proto_slice_is(req->args[1], "ratio") ||
+	    proto_slice_is(req->args[1], "freeratio"))
+		return req->arg_count > 2 ? PROTO_DONE : PROTO_ERR_UNKNOWN;
 	if (!proto_parse_u32(req->args[1], &level))
 		return PROTO_ERR_FORMAT;
 	return level <= AUTOMOVE_MAX ? PROTO_DONE : PROTO_ERR_UNKNOWN;
@@ -90,7 +103,7 @@ enum conn_next exec_lru(struct conn *conn, const struct proto_request *req)
 
 /* --- lru_crawler -------------------------------------------------------- */
 
-/* Both are only remembered, for `stats settings`: the sweep never stops. */
+/* Both are only remembered: the sweep never stops. */
 static enum conn_next enable(struct conn *conn, const struct proto_request *req)
 {
 	atomic_store(&conn->worker->server->crawler_enabled, true);
@@ -133,6 +146,9 @@ static enum conn_next crawl(struct conn *conn, const struct proto_request *req)
 
 	if (req->arg_count < 2)
 		return ok_if(conn, req, false);
+	if (!atomic_load(&conn->worker->server->crawler_enabled))
+		return exec_answer(conn, &req->form,
+				   PROTO_ERR_CRAWLER_DISABLED);
 	return exec_answer(conn, &req->form,
 			   slab_classes(req->args[1], &ours) ? PROTO_DONE
 							     : PROTO_ERR_CLASS);

@@ -234,6 +234,8 @@ def test_pipelined(talk, script, delivery):
         < BADCLASS invalid class id
         > lru_crawler disable
         < OK
+        > lru_crawler crawl all
+        < CLIENT_ERROR lru crawler disabled
         > lru_crawler enable
         < OK
     """,
@@ -247,6 +249,16 @@ def test_pipelined(talk, script, delivery):
         > slabs automove 3
         < ERROR
         > slabs automove x
+        < CLIENT_ERROR bad command line format
+        > slabs automove window 3
+        < OK
+        > slabs automove window 1800
+        < OK
+        > slabs automove window 2
+        < CLIENT_ERROR automove window too low or too high
+        > slabs automove window 1801
+        < CLIENT_ERROR automove window too low or too high
+        > slabs automove window
         < CLIENT_ERROR bad command line format
         > slabs reassign 1 2
         < NOSPARE source class has no spare pages

@@ -59,6 +59,9 @@ static const char *const lines[PROTO_CODE_COUNT] = {
 	[PROTO_ERR_CLASS] = "BADCLASS invalid class id\r\n",
 	[PROTO_ERR_CRAWLER_SLEEP] =
 		"CLIENT_ERROR sleep must be one second or less\r\n",
+	[PROTO_ERR_CRAWLER_DISABLED] = "CLIENT_ERROR lru crawler disabled\r\n",
+	[PROTO_ERR_AUTOMOVE_WINDOW] =
+		"CLIENT_ERROR automove window too low or too high\r\n",
 	[PROTO_ERR_NO_SPARE_PAGE] =
 		"NOSPARE source class has no spare pages\r\n",
 	[PROTO_ERR_SAME_CLASS] = "SAME src and dst class are identical\r\n",
