@@ -92,7 +92,9 @@ class Meta:
         return Step(self.line(b"mg", key, flags))
 
     def marks(self):
-        """Flags that read or leave marks: for keys that are never copied."""
+        """Flags that leave marks: for keys that are never copied.
+
+        No h, and no me of a key: rule "fetched"."""
         return self.time(b"N", 0.3, CREATE_TIMES) + \
             self.time(b"R", 0.3, RECACHE)
 
@@ -149,9 +151,6 @@ class Meta:
             flags.append(b"C" + CAS)
         flags += self.time(b"T", 0.2, TIMES)
         return Step(self.line(b"md", key, flags), ref=key)
-
-    def debug(self):
-        return Step(b"me %s\r\n" % self.choice(STALE_KEYS))
 
     def noop(self):
         return Step(b"mn\r\n")

@@ -83,7 +83,7 @@ def both():
 def test_rule_has_a_witness(both, rule):
     """A rule that explains nothing any more is to be removed."""
     if not rule.witness:
-        pytest.skip("depends on what lies in memcached's memory")
+        pytest.skip("comes and goes")
     for server in both:
         assert answer(server, b"flush_all\r\n") == b"OK\r\n"
     theirs, ours_ = (answer(server, rule.witness) for server in both)
