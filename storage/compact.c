@@ -11,11 +11,14 @@
 #include "storage/store_priv.h"
 #include "storage/walk.h"
 
-#define MERGE_ROWS	256
-#define MERGE_BUCKETS	64
-#define GIVE_BACK_ROWS	100000
-#define GIVE_BACK_PAGES (64U << 10)
-#define PASSES_MAX	3
+#define MERGE_ROWS     256
+#define MERGE_BUCKETS  64
+#define GIVE_BACK_ROWS 200000
+/* More unused pages than this are given back only while nobody changes. */
+#define FEW_PAGES   16384
+#define QUIET_MS    1000
+#define PATIENCE_MS 60000
+#define PASSES_MAX  3
 /* A page is moved, but never merged, if it has to be fuller than this. */
 #define MOVE_ONLY_PERCENT 1
 #define FAILURES_MAX	  100
@@ -144,21 +147,39 @@ static void count(struct compact *compact, const DB_COMPACT *did)
 	}
 }
 
-static int run(struct compact *compact, DBT *start, DBT *stop)
-{
-	DB_COMPACT did = {0};
-	uint32_t flags = 0;
+/* A call of Berkeley DB, so that the writer can make it. */
+struct call {
+	DB *db;
+	DBT *start, *stop; /* NULL: the first, the last key or bucket */
+	DB_COMPACT did;
+	uint32_t flags;
 	int error;
+};
 
-	if (compact->giving_back) {
-		did.compact_fillpercent = MOVE_ONLY_PERCENT;
-		flags = DB_FREE_SPACE;
+static void make_call(void *arg)
+{
+	struct call *call = arg;
+
+	call->error = call->db->compact(call->db, NULL, call->start, call->stop,
+					&call->did, call->flags, NULL);
+}
+
+static int run(struct compact *compact, struct agent *agent, DBT *start,
+	       DBT *stop)
+{
+	struct call call = {.db = compact->db, .start = start, .stop = stop};
+
+	if (!compact->giving_back) {
+		make_call(&call);
+	} else {
+		call.did.compact_fillpercent = MOVE_ONLY_PERCENT;
+		call.flags = DB_FREE_SPACE;
+		if (!writer_run(&agent->store->writer, make_call, &call))
+			return EIO;
 	}
-	error = compact->db->compact(compact->db, NULL, start, stop, &did,
-				     flags, NULL);
-	if (error == 0)
-		count(compact, &did);
-	return error;
+	if (call.error == 0)
+		count(compact, &call.did);
+	return call.error;
 }
 
 /* Returns an error, or 0; then the place is behind the range. */
@@ -174,7 +195,7 @@ static int step_btree(struct compact *compact, struct agent *agent)
 		return EIO;
 	dbt_in(&start, place->key, place->key_bytes);
 	dbt_in(&stop, range.end.key, range.end.key_bytes);
-	error = run(compact, place->key_bytes > 0 ? &start : NULL,
+	error = run(compact, agent, place->key_bytes > 0 ? &start : NULL,
 		    range.end.done ? NULL : &stop);
 	if (error != 0)
 		return error;
@@ -196,7 +217,7 @@ static int count_buckets(struct compact *compact, uint32_t *ret)
 	return 0;
 }
 
-static int step_hash(struct compact *compact)
+static int step_hash(struct compact *compact, struct agent *agent)
 {
 	uint32_t first = compact->bucket;
 	uint32_t last = first + MERGE_BUCKETS - 1;
@@ -208,7 +229,7 @@ static int step_hash(struct compact *compact)
 		return error;
 	dbt_in(&start, &first, sizeof(first));
 	dbt_in(&stop, &last, sizeof(last));
-	error = run(compact, &start, &stop);
+	error = run(compact, agent, &start, &stop);
 	if (error != 0)
 		return error;
 	compact->bucket = last + 1;
@@ -216,34 +237,45 @@ static int step_hash(struct compact *compact)
 	return 0;
 }
 
-/* Is what is unused so little that others need not wait for it? */
-static bool may_give_back(struct compact *compact, struct env *env)
+/* Sets out to give pages back. Returns false if there is nothing to do. */
+static bool begin_giving_back(struct compact *compact)
 {
 	DB_MPOOLFILE *file = compact->db->get_mpf(compact->db);
 	db_pgno_t last = 0;
-	uint64_t unused;
 
 	if (compact->hash || file->get_last_pgno(file, &last) != 0)
 		return false;
-	unused = last > compact->kept ? last - compact->kept : 0;
-	if (unused <= GIVE_BACK_PAGES)
+	compact->giving_back = true;
+	compact->many =
+		last > compact->kept && last - compact->kept > FEW_PAGES;
+	compact->quiet_since_ms = thread_now_ms();
+	compact->give_up_ms = compact->quiet_since_ms + PATIENCE_MS;
+	return true;
+}
+
+/* With many pages, waits until nobody changes anything. */
+static bool may_step(struct compact *compact, const struct store *store)
+{
+	uint64_t ops = atomic_load(&store->writer.published.ops);
+	int64_t now_ms = thread_now_ms();
+
+	if (!compact->giving_back || !compact->many)
 		return true;
-	env_say(env, STORE_INFO,
-		"compaction: about %llu pages of %s are free and are reused; "
-		"so many are not given back to the system while serving",
-		(unsigned long long)unused, env->config->data_file);
-	return false;
+	if (ops != compact->ops_seen) {
+		compact->ops_seen = ops;
+		compact->quiet_since_ms = now_ms;
+	}
+	return now_ms - compact->quiet_since_ms >= QUIET_MS;
 }
 
 /* A pass is over. Returns false if it was the last one. */
-static bool next_pass(struct compact *compact, struct env *env)
+static bool next_pass(struct compact *compact)
 {
 	uint64_t returned = compact->returned;
 
 	if (!compact->giving_back) {
-		compact->giving_back = may_give_back(compact, env);
 		begin_phase(compact);
-		return compact->giving_back;
+		return begin_giving_back(compact);
 	}
 	begin_phase(compact);
 	compact->passes++;
@@ -263,7 +295,8 @@ static int one_step(struct compact *compact, struct agent *agent)
 		if (error != 0)
 			return error;
 	}
-	error = compact->hash ? step_hash(compact) : step_btree(compact, agent);
+	error = compact->hash ? step_hash(compact, agent)
+			      : step_btree(compact, agent);
 	if (!env_synced(&store->env))
 		return EIO;
 	/* It has lost against others so often that it was told. */
@@ -281,10 +314,15 @@ bool compact_step(struct compact *compact, struct agent *agent)
 
 	if (!atomic_load(&compact->running))
 		return false;
+	if (!may_step(compact, agent->store)) {
+		if (thread_now_ms() >= compact->give_up_ms)
+			end(compact, env, 0);
+		return false;
+	}
 	error = one_step(compact, agent);
 	if (error != 0)
 		end(compact, env, error);
-	else if (compact->place.done && !next_pass(compact, env))
+	else if (compact->place.done && !next_pass(compact))
 		end(compact, env, 0);
 	return true;
 }

@@ -7,14 +7,17 @@
  *             list of free pages. A step locks a few pages at a time.
  * GIVE_BACK   pages near the end of the file are moved into free ones, and the
  *             end is cut off. Every step reads and sorts the list of free pages
- *             while nobody can take one, so this is not done for long lists.
- *             Several passes: what one empties, the next one cuts off.
+ *             while nobody can take one: if it is long, steps are done only
+ *             while nobody changes anything, or not at all. Several passes:
+ *             what one empties, the next one cuts off.
  *
  * In a hash, steps go over ranges of buckets, and nothing is given back: that
  * would move items to places that a walk has behind it.
  *
- * Berkeley DB does it in transactions of its own, beside the writer. If they
- * meet in a deadlock one of them does its work again.
+ * Berkeley DB does it in transactions of its own. MERGE runs beside the writer;
+ * if they meet in a deadlock one of them does its work again. GIVE_BACK is run
+ * by the writer between two batches: beside it, it would make the writer wait
+ * in the middle of one, and readers for the pages that are changed there.
  *
  * Threads: asking by any, stepping by the jobs thread.
  */
@@ -39,6 +42,9 @@ struct compact {
 	uint32_t bucket;	   /* hash: the same */
 	uint64_t kept;	   /* about so many pages are in use after MERGE */
 	uint64_t returned; /* pages, in this pass */
+	bool many;	   /* pages are to be given back: wait for quiet */
+	uint64_t ops_seen;
+	int64_t quiet_since_ms, give_up_ms;
 	int passes;
 	int failures; /* in a row */
 	/* progress */
@@ -49,8 +55,8 @@ struct compact {
 int compact_ask(struct compact *compact);
 
 /*
- * Does a step. Returns false if no run is wanted. Thread: the jobs thread.
- * Blocks: on page locks and reads, milliseconds.
+ * Does a step. Returns false if there is nothing to do now. Thread: the jobs
+ * thread. Blocks: on page locks and reads, milliseconds.
  */
 bool compact_step(struct compact *compact, struct agent *agent);
 

@@ -45,9 +45,10 @@ enum store_job_result store_job_result(struct store_client *client,
 /*
  * Starts to compact the data: neighbours that are not full are merged, in
  * short steps, each followed by a longer rest; then unused pages at the end
- * of the file are given back to the system. If those are so many that changes
- * would have to wait for it (65536), or in a hash, they are only reused. What
- * is not done when the store is closed is not resumed.
+ * of the file are given back to the system. If those are so many that others
+ * would have to wait for it (16384), that is done only if nobody changes
+ * anything for a second within a minute; in a hash it is not done. Pages that
+ * are not given back are reused. Nothing is resumed after the store was closed.
  * Returns 0, or -EALREADY: one is running. Thread: any. Blocks: never.
  */
 int store_compact(struct store *store);

@@ -8,7 +8,7 @@
 
 #include "storage/store_priv.h"
 
-#define IDLE_MS 1000
+#define IDLE_MS 200
 /* A rest is so many times as long as the step before it, and a little. */
 #define REST_FACTOR 2
 #define REST_MIN_MS 1

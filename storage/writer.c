@@ -14,6 +14,7 @@
 #define BATCH_BYTES_MAX (256U << 10)
 /* Readers are the victims of deadlocks; a writer that is one is a rarity. */
 #define CONFLICTS_MAX 1000
+#define LOOK_AGAIN_MS 200
 /* More than any store gives out between two syncs. */
 #define STAMPS_SKIPPED (UINT64_C(1) << 32)
 
@@ -278,6 +279,19 @@ static struct store_op *take_batch(struct writer *writer, size_t *ret_count)
 	return first;
 }
 
+/* Called with the lock held, which is released meanwhile. */
+static void run_errand(struct writer *writer)
+{
+	struct writer_errand *errand = writer->errand;
+
+	writer->errand = NULL;
+	(void)pthread_mutex_unlock(&writer->lock);
+	errand->run(errand->arg);
+	(void)pthread_mutex_lock(&writer->lock);
+	errand->done = true;
+	(void)pthread_cond_broadcast(&writer->idle);
+}
+
 /* Returns false when it is time to end. */
 static bool wait_for_batch(struct writer *writer, struct store_op **ret_first,
 			   size_t *ret_count)
@@ -289,6 +303,10 @@ static bool wait_for_batch(struct writer *writer, struct store_op **ret_first,
 	(void)pthread_cond_broadcast(&writer->idle);
 	for (;;) {
 		failed = env_failed(&writer->store->env);
+		if (writer->errand != NULL && !failed) {
+			run_errand(writer);
+			continue;
+		}
 		if (writer->stop && (failed || writer->first == NULL))
 			break;
 		if (!failed && (writer->first != NULL || writer->kicked))
@@ -338,6 +356,8 @@ static void see_to_durability(struct writer *writer)
 
 static void count_batch(struct published *published, size_t count)
 {
+	if (count == 0)
+		return;
 	add(&published->ops, count);
 	add(&published->batches, 1);
 	atomic_store(&published->batch_last, count);
@@ -378,6 +398,22 @@ void writer_push(struct writer *writer, struct store_op *first,
 	if (writer->waiting)
 		(void)pthread_cond_signal(&writer->work);
 	(void)pthread_mutex_unlock(&writer->lock);
+}
+
+bool writer_run(struct writer *writer, void (*run)(void *arg), void *arg)
+{
+	struct writer_errand errand = {.run = run, .arg = arg};
+
+	(void)pthread_mutex_lock(&writer->lock);
+	writer->errand = &errand;
+	(void)pthread_cond_signal(&writer->work);
+	/* Once it was taken it will be done, else it may never be. */
+	while (!errand.done &&
+	       !(writer->errand == &errand && env_failed(&writer->store->env)))
+		thread_wait_ms(&writer->idle, &writer->lock, LOOK_AGAIN_MS);
+	writer->errand = NULL;
+	(void)pthread_mutex_unlock(&writer->lock);
+	return errand.done;
 }
 
 void writer_kick(struct writer *writer)
@@ -460,10 +496,14 @@ int writer_init(struct writer *writer, struct store *store, DB *data,
 	rc = apply_init(&writer->apply, &store->env, store->changes);
 	if (rc != 0)
 		return rc;
+	rc = thread_cond_init(&writer->idle);
+	if (rc != 0) {
+		apply_done(&writer->apply);
+		return rc;
+	}
 	writer->data = data;
 	(void)pthread_mutex_init(&writer->lock, NULL);
 	(void)pthread_cond_init(&writer->work, NULL);
-	(void)pthread_cond_init(&writer->idle, NULL);
 	/* Unknown until the first sweep has looked. */
 	atomic_init(&writer->published.soonest, 0);
 	publish(writer);

@@ -39,6 +39,13 @@ struct published {
 	_Atomic int64_t soonest;  /* expiry written since the sweep asked */
 };
 
+/* What it does beside its own work; on the asker's stack. */
+struct writer_errand {
+	void (*run)(void *arg);
+	void *arg;
+	bool done;
+};
+
 struct writer {
 	struct store *store;
 	pthread_t thread;
@@ -46,6 +53,7 @@ struct writer {
 	pthread_cond_t work, idle;
 	struct store_op *first, *last;
 	bool waiting, busy, kicked, stop;
+	struct writer_errand *errand;
 	_Atomic uint64_t queued; /* ops; changed under the lock */
 	/* the thread's own */
 	DB *data;
@@ -80,6 +88,13 @@ int writer_settle(struct writer *writer);
 /* Appends a list of `count` ops. Never blocks for long. */
 void writer_push(struct writer *writer, struct store_op *first,
 		 struct store_op *last, size_t count);
+
+/*
+ * Runs run(arg) on the writer's thread between two batches. Returns false if
+ * the store failed before. Thread: one at a time, not the writer. Blocks:
+ * until it has run.
+ */
+bool writer_run(struct writer *writer, void (*run)(void *arg), void *arg);
 
 /* Makes it look for what is due though no op is queued. */
 void writer_kick(struct writer *writer);
