@@ -4,8 +4,7 @@ Few keys, so that commands meet. Keys k* hold text, or numbers that only grow;
 keys n* count: they may get shorter, so nothing is appended to them (rule
 "padding"). See rules.py for what is left out on purpose.
 """
-import re
-
+from differential.mutants import mutants
 from differential.rules import BIG
 from differential.steps import CAS, Step
 
@@ -53,22 +52,6 @@ LINES = [
 LONG_KEY_READS = [b"get ", b"get k0 ", b"gets k0 k1 ", b"gat 0 "]
 LAST_LINES = [b"quit", b"quit now", b"bogus HTTP/1.1", b"GET / HTTP/1.1"]
 ENDLESS_LINES = [b"x" * 20_000, b" " * 20_000, b"set " + b"k" * 20_000]
-
-
-WORDS_MAX = {b"set": 6, b"add": 6, b"replace": 6, b"append": 6, b"prepend": 6,
-             b"cas": 7, b"incr": 4, b"decr": 4, b"touch": 4,
-             b"delete": 4, b"verbosity": 3}
-ODD_BYTES = re.compile(rb"\0|\r(?!\n)|^ |\n | -0")
-GAT_ALONE = re.compile(rb"gats? +[^ ]* *\r?\n")
-
-
-def left_out(data):
-    """Would a rule be in the way of such lines?"""
-    words = data.split(b"\n", 1)[0].split()
-    if any(word.isdigit() and int(word) >> 32 for word in words[1:4]):
-        return True
-    return bool(ODD_BYTES.search(data) or GAT_ALONE.match(data)
-                or (words and len(words) > WORDS_MAX.get(words[0], 99)))
 
 
 class Classic:
@@ -218,18 +201,7 @@ class Classic:
                      + self.choice((b"\r\n", b" k0\r\n")), first=True),)
 
     def mutant(self):
-        """A sound command with something wrong; then all is made equal."""
-        while True:
-            step = self.choice(self.usual)()
-            data = step.data
-            at = self.dice.randrange(len(data))
-            noise = self.choice((b"", b"", b" ", b"0", b"9", b"x", b"\n",
-                                 b"-", b"\xff", data[at:at + 8]))
-            data = data[:at] + noise + \
-                data[at + self.choice((0, 1, 1, 2)):]
-            if data and not left_out(data):
-                break
-        return (step._replace(data=data, alone=True), Step(b"flush_all\r\n"))
+        return mutants(self.dice, self.choice(self.usual))
 
     def garbage(self):
         """A connection of its own that says nothing sound."""

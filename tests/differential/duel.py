@@ -14,6 +14,7 @@ from harness.server import Server, user_options
 MEMCACHED = "/usr/bin/memcached"
 DEADLINE_S = 5
 SHRINK_DEADLINE_S = 0.5  # a difference was seen already
+MARK_OPAQUE = 0xf0000000  # no packet of a stream has such a one
 READ_BYTES = 1 << 20
 
 
@@ -83,8 +84,9 @@ class Side:
         """A command that is always answered, and how its answer ends."""
         self.marks += 1
         if binary:
-            return (HEAD.pack(0x80, 0x0a, 0, 0, 0, 0, 0, self.marks, 0),
-                    HEAD.pack(0x81, 0x0a, 0, 0, 0, 0, 0, self.marks, 0))
+            opaque = MARK_OPAQUE | self.marks
+            return (HEAD.pack(0x80, 0x0a, 0, 0, 0, 0, 0, opaque, 0),
+                    HEAD.pack(0x81, 0x0a, 0, 0, 0, 0, 0, opaque, 0))
         return (b"set =mark= 0 0 9 noreply\r\n%09d\r\nget =mark=\r\n"
                 % self.marks, b"%09d\r\nEND\r\n" % self.marks)
 

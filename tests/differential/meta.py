@@ -3,6 +3,7 @@ import base64
 
 from differential.classic import (DOWNS, FLAGS, KEYS, LONG_KEY, NUMBER_KEYS,
                                   NUMBERS, SMALL, TEXT_KEYS, TEXTS, TIMES, UPS)
+from differential.mutants import mutants
 from differential.rules import BIG
 from differential.steps import CAS, Step
 
@@ -44,6 +45,8 @@ class Meta:
             return self.invalidate()
         if chance < 0.0122:
             return self.too_large()
+        if chance < 0.014:
+            return mutants(self.dice, self.choice(self.usual))
         return (self.choice(self.usual)(),)
 
     # ---- parts ------------------------------------------------------------

@@ -26,6 +26,10 @@ QUIT, FLUSH, QUITQ, FLUSHQ = 0x07, 0x08, 0x17, 0x18
 NOOP, VERSION, STAT = 0x0a, 0x0b, 0x10
 TOUCH, GAT, GATQ, GATK, GATKQ = 0x1c, 0x1d, 0x1e, 0x23, 0x24
 
+# stat answers with many packets; 20 to 22 are unknown without users
+KNOWN = [*range(0x10), *range(0x11, 0x1b), TOUCH, GAT, GATQ, GATK, GATKQ]
+KEY_NONE = 0xffff << 16
+
 FLAGS = [0, 0, 1, 5, 65536, 0xffffffff, 0xdeadbeef]
 TIMES = [0] * 8 + [100000, 2592000, 2592001, 2147483000, 0xffffffff]
 CREATE_TIMES = [0, 100000, 2592000, 0xffffffff, 0xffffffff]
@@ -62,6 +66,8 @@ class Binary:
             return self.compare_and_swap()
         if chance < 0.025:
             return (self.bad_shape(),)
+        if chance < 0.027:
+            return self.odd_packet()
         if chance < 0.028:
             return (self.flush(),)
         if chance < 0.030:
@@ -199,6 +205,18 @@ class Binary:
             packet(QUIT, key), packet(FLUSH, key), packet(FLUSH, b"", e8),
             packet(FLUSHQ, b"", b"\0"), packet(STAT, b"x", e4)])
         return Step(packet(NOOP) + bad, binary=True, alone=True)
+
+    def odd_packet(self):
+        """Any lengths for any opcode that there is; the body is all there."""
+        dice = self.dice
+        opcode = self.choice(KNOWN)
+        key = b"none"[:dice.randrange(5)]
+        extras = b"\0" * self.choice((0, 0, 4, 8, 20, dice.randrange(30)))
+        value = b"v" * self.choice((0, 0, 0, 1, 9, 3000))
+        return (Step(packet(NOOP) + packet(opcode, key, extras, value,
+                                           opaque=KEY_NONE), binary=True,
+                     alone=True),
+                Step(packet(FLUSH), binary=True))
 
     def too_large(self):
         number = self.choice(TEXT_RANGE)
