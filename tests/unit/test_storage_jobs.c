@@ -14,7 +14,8 @@
 #include "tests/unit/storage_rig.h"
 
 #define PATIENCE_MS 20000
-#define KEYS	    3000
+#define KEYS	    1500
+#define BIG_ITEMS   300 /* of 10 KB: several log files */
 
 static struct rig rig;
 
@@ -152,7 +153,7 @@ START_TEST(test_archive_removes_old_logs)
 
 	rig.config.keep_logs = true;
 	rig_open(&rig);
-	fill("k", KEYS, 1000);
+	fill("k", BIG_ITEMS, 10000);
 	ck_assert_int_eq(run_job(STORE_CHECKPOINT), STORE_JOB_DONE);
 	files = engine().log_files;
 	ck_assert_uint_gt(files, 2); /* kept */
@@ -160,7 +161,7 @@ START_TEST(test_archive_removes_old_logs)
 	ck_assert_uint_lt(engine().log_files, files);
 	ck_assert_uint_ge(engine().log_files, 1);
 	rig_reopen(&rig);
-	rig_expect_items(&rig, KEYS);
+	rig_expect_items(&rig, BIG_ITEMS);
 }
 END_TEST
 
@@ -171,7 +172,7 @@ START_TEST(test_archive_without_checkpoint_keeps_logs)
 
 	rig.config.trickle_percent = 0;
 	rig_open(&rig);
-	fill("k", KEYS, 1000);
+	fill("k", BIG_ITEMS, 10000);
 	files = engine().log_files;
 	ck_assert_int_eq(run_job(STORE_ARCHIVE), STORE_JOB_DONE);
 	ck_assert_uint_eq(engine().log_files, files);
@@ -186,7 +187,7 @@ START_TEST(test_archive_says_when_it_cannot)
 	rig.config.keep_logs = true;
 	rig.quiet = true;
 	rig_open(&rig);
-	fill("k", KEYS, 1000);
+	fill("k", BIG_ITEMS, 10000);
 	ck_assert_int_eq(run_job(STORE_CHECKPOINT), STORE_JOB_DONE);
 	(void)snprintf(log, sizeof(log), "%s/log.0000000001", rig.dir);
 	(void)snprintf(aside, sizeof(aside), "%s.aside", log);
