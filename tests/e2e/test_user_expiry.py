@@ -50,8 +50,8 @@ def test_u15_expired_is_in_no_listing(talk):
 # ---- U17: the 30-day border ---------------------------------------------------
 
 MONTH = 2592000
-LIVE = [MONTH, int(time.time()) + 100, 2147483648, 4102444800, 99999999999]
-DEAD = [MONTH + 1, int(time.time()) - 100, -1]
+LIVE = [MONTH, int(time.time()) + 3600, 2147483648, 4102444800, 99999999999]
+DEAD = [MONTH + 1, int(time.time()) - 3600, -1]
 
 
 @differs("memcached 1.6.18 wraps after January 2038")
