@@ -1,9 +1,10 @@
 /*
  * access.c - see access.h.
  *
- * A slot: 31 bits of the hash, the fetched bit, 32 bits of seconds since the
- * start. 0 is an empty one. Two threads may write the same slot at once: one
- * of the notes is lost, and nothing else.
+ * A slot: 31 bits of the hash, the fetched bit, 32 bits of seconds, of which
+ * the server's first one is 1. 0 is an empty slot, and older than any. Two
+ * threads may write the same slot at once: one of the notes is lost, and
+ * nothing else.
  */
 #include "server/access.h"
 
@@ -15,6 +16,7 @@
 #define TAG_SHIFT 33
 #define FETCHED	  (UINT64_C(1) << 32)
 #define SECONDS	  (FETCHED - 1)
+#define FIRST	  1
 
 struct access_table *access_new(int64_t now)
 {
@@ -67,13 +69,22 @@ static _Atomic uint64_t *find(const struct place *place, uint64_t *ret_word)
 	return oldest;
 }
 
+/* The system's clock may have been set back behind the start. */
+static uint64_t seconds_of(const struct access_table *table, int64_t now)
+{
+	if (now < table->started)
+		return FIRST;
+	return ((uint64_t)(now - table->started) + FIRST) & SECONDS;
+}
+
 static void note(struct access_table *table, const char *key, size_t key_bytes,
 		 int64_t now, uint64_t fetched)
 {
 	struct place place = place_of(table, key, key_bytes);
-	uint64_t word, seconds = (uint64_t)(now - table->started) & SECONDS;
+	uint64_t word;
 	_Atomic uint64_t *slot = find(&place, &word);
-	uint64_t wanted = place.tag << TAG_SHIFT | fetched | seconds;
+	uint64_t wanted =
+		place.tag << TAG_SHIFT | fetched | seconds_of(table, now);
 
 	/* A line that nobody writes stays in every core's cache. */
 	if (word != wanted)
@@ -97,8 +108,9 @@ struct access access_look(struct access_table *table, const char *key,
 {
 	struct place place = place_of(table, key, key_bytes);
 	uint64_t word;
+	int64_t seconds;
 
 	(void)find(&place, &word);
-	return (struct access){(word & FETCHED) != 0,
-			       table->started + (int64_t)(word & SECONDS)};
+	seconds = word == 0 ? 0 : (int64_t)(word & SECONDS) - FIRST;
+	return (struct access){(word & FETCHED) != 0, table->started + seconds};
 }

@@ -118,6 +118,16 @@ static void count_stored(struct worker *worker, const struct store_op *op)
 		      worker->now_seconds);
 }
 
+static void count_touched(struct worker *worker, const struct store_op *op)
+{
+	COUNT(worker, cmd_touch);
+	count_pair(worker, op->status, COUNTER_touch_hits,
+		   COUNTER_touch_misses);
+	if (op->status == STORE_OK)
+		access_fetched(worker->server->access, op->key, op->key_bytes,
+			       worker->now_seconds);
+}
+
 static void count_kind(struct worker *worker, const struct store_op *op)
 {
 	switch (op->kind) {
@@ -141,9 +151,7 @@ static void count_kind(struct worker *worker, const struct store_op *op)
 		break;
 	case STORE_TOUCH:
 	case STORE_GET_AND_TOUCH:
-		COUNT(worker, cmd_touch);
-		count_pair(worker, op->status, COUNTER_touch_hits,
-			   COUNTER_touch_misses);
+		count_touched(worker, op);
 		break;
 	case STORE_DELETE:
 	case STORE_INVALIDATE:
