@@ -8,6 +8,7 @@
 #define SERVER_SLAB_CLASS_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "protocol/protocol.h"
 
@@ -20,21 +21,25 @@
  */
 static inline bool slab_classes(struct proto_slice words, bool *ret_ours)
 {
-	bool ours =
+	bool all =
 		proto_slice_is(words, "all") || proto_slice_is(words, "hash");
-	size_t start = 0;
+	bool ours = all;
 
-	for (size_t i = 0; !ours && i <= words.len; i++) {
-		struct proto_slice number = {words.data + start, i - start};
+	while (!all && words.len > 0) {
+		const char *comma = memchr(words.data, ',', words.len);
+		size_t bytes = comma != NULL ? (size_t)(comma - words.data)
+					     : words.len;
+		struct proto_slice number = {words.data, bytes};
 		uint32_t class;
 
-		if (i < words.len && words.data[i] != ',')
+		words.data += bytes + (comma != NULL);
+		words.len -= bytes + (comma != NULL);
+		if (bytes == 0)
 			continue;
 		if (!proto_parse_u32(number, &class) || class == 0 ||
 		    class > SLAB_CLASS_MAX)
 			return false;
-		start = i + 1;
-		ours = class == SLAB_CLASS_OURS;
+		ours |= class == SLAB_CLASS_OURS;
 	}
 	*ret_ours = ours;
 	return true;
