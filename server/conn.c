@@ -26,14 +26,15 @@ void conn_set_step(struct conn *conn, enum conn_step step)
 {
 	static const unsigned allowed[] = {
 		[CONN_COMMAND] = 1u << CONN_VALUE | 1u << CONN_SWALLOW |
-				 1u << CONN_STREAM | 1u << CONN_CLOSING |
-				 1u << CONN_CLOSED,
+				 1u << CONN_STREAM | 1u << CONN_WATCHING |
+				 1u << CONN_CLOSING | 1u << CONN_CLOSED,
 		[CONN_VALUE] = 1u << CONN_COMMAND | 1u << CONN_CLOSING |
 			       1u << CONN_CLOSED,
 		[CONN_SWALLOW] = 1u << CONN_COMMAND | 1u << CONN_CLOSING |
 				 1u << CONN_CLOSED,
 		[CONN_STREAM] = 1u << CONN_COMMAND | 1u << CONN_CLOSING |
 				1u << CONN_CLOSED,
+		[CONN_WATCHING] = 1u << CONN_CLOSING | 1u << CONN_CLOSED,
 		[CONN_CLOSING] = 1u << CONN_LINGERING | 1u << CONN_CLOSED,
 		[CONN_LINGERING] = 1u << CONN_CLOSED,
 		[CONN_CLOSED] = 0,
@@ -291,7 +292,7 @@ static enum conn_next step_closing(struct conn *conn)
 static enum conn_next (*const steps[])(struct conn *) = {
 	[CONN_COMMAND] = step_command, [CONN_VALUE] = step_value,
 	[CONN_SWALLOW] = step_swallow, [CONN_STREAM] = step_stream,
-	[CONN_CLOSING] = step_closing,
+	[CONN_WATCHING] = step_stream, [CONN_CLOSING] = step_closing,
 };
 
 /* Acts on what the last step wanted. */

@@ -7,6 +7,7 @@
  *   COMMAND --> VALUE --> COMMAND      a store command reads its block
  *           --> SWALLOW --> COMMAND    a refused block is skipped
  *           --> STREAM --> COMMAND     a long answer goes on over turns
+ *           --> WATCHING               one that goes on until the peer ends it
  *           --> CLOSING                answers leave, then it closes, or
  *               --> LINGERING          drops what still comes until the peer
  *                                      closes: so that answers are not lost
@@ -39,6 +40,7 @@ enum conn_step {
 	CONN_VALUE,
 	CONN_SWALLOW,
 	CONN_STREAM,
+	CONN_WATCHING,
 	CONN_CLOSING,
 	CONN_LINGERING,
 	CONN_CLOSED
@@ -100,7 +102,7 @@ struct conn {
 	uint64_t swallow;	    /* SWALLOW: bytes still to skip */
 	conn_stream_fn stream;
 	struct store_cursor cursor;	 /* STREAM: of a walk */
-	struct watcher *watcher;	 /* STREAM: of the log; NULL: none */
+	struct watcher *watcher;	 /* WATCHING; NULL: it is not */
 	uint64_t stream_left;		 /* STREAM: items still to show */
 	size_t stream_bytes;		 /* STREAM: bytes shown */
 	enum store_status stream_status; /* STREAM: of what was shown */

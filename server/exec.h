@@ -121,7 +121,7 @@ enum conn_next exec_mgdump(struct conn *conn, const struct proto_request *req);
  * found), a change, a connection; reason may be NULL.
  */
 void exec_watch_get(struct conn *conn, struct proto_slice key, bool found,
-		    size_t value_bytes);
+		    const struct store_item *item);
 void exec_watch_write(const struct store_op *op, enum proto_verb verb);
 void exec_watch_conn(struct conn *conn, const char *what, const char *reason);
 

@@ -30,7 +30,7 @@ void exec_count_get(struct conn *conn, struct proto_slice key,
 	struct prefixes *prefixes = &worker->server->prefixes;
 
 	COUNT(worker, cmd_get);
-	exec_watch_get(conn, key, status == STORE_OK, item->value_bytes);
+	exec_watch_get(conn, key, status == STORE_OK, item);
 	prefixes_count(prefixes, PREFIX_GET, key.data, key.len);
 	if (status == STORE_OK) {
 		COUNT(worker, get_hits);

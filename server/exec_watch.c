@@ -5,9 +5,11 @@
  * until its buffer holds lines. What it sends from then on is dropped.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "server/conn_io.h"
 #include "server/exec.h"
 #include "server/pending.h"
 #include "server/shared.h"
@@ -15,9 +17,11 @@
 
 #define KEY_BYTES (3 * PROTO_KEY_MAX + 1)
 
+/* A watcher that does not read holds its buffer, and no more. */
 static bool has_lines(struct conn *conn)
 {
-	return watcher_has_lines(&conn->worker->server->watch, conn->watcher);
+	return conn->out.head == NULL &&
+	       watcher_has_lines(&conn->worker->server->watch, conn->watcher);
 }
 
 static enum conn_next watch_more(struct conn *conn)
@@ -73,8 +77,9 @@ enum conn_next exec_watch(struct conn *conn, const struct proto_request *req)
 						  : PROTO_ERR_NO_MEMORY);
 	next = exec_answer(conn, &req->form, PROTO_DONE);
 	conn_await(conn, has_lines);
+	conn_want_input(conn, true); /* or its end would not be seen */
 	conn->stream = watch_more;
-	conn_set_step(conn, CONN_STREAM);
+	conn_set_step(conn, CONN_WATCHING);
 	return next;
 }
 
@@ -88,8 +93,17 @@ static const char *show_key(char *buf, const char *key, size_t key_bytes)
 	return buf;
 }
 
+static const char *found_word(bool found, const struct store_item *item)
+{
+	if (found)
+		return "found";
+	if (item->flushed)
+		return "flushed";
+	return item->expired ? "expired" : "not_found";
+}
+
 void exec_watch_get(struct conn *conn, struct proto_slice key, bool found,
-		    size_t value_bytes)
+		    const struct store_item *item)
 {
 	struct server *server = conn->worker->server;
 	char text[KEY_BYTES];
@@ -98,9 +112,9 @@ void exec_watch_get(struct conn *conn, struct proto_slice key, bool found,
 		return;
 	watch_say(&server->watch, WATCH_FETCHERS, clock_now_us(&server->clock),
 		  "item_get key=%s status=%s clsid=%d cfd=%d size=%zu",
-		  show_key(text, key.data, key.len),
-		  found ? "found" : "not_found", found ? SLAB_CLASS_OURS : 0,
-		  conn->transport.fd, found ? value_bytes : 0);
+		  show_key(text, key.data, key.len), found_word(found, item),
+		  found ? SLAB_CLASS_OURS : 0, conn->transport.fd,
+		  found ? item->value_bytes : 0);
 }
 
 static const char *status_word(enum store_status status)
@@ -127,23 +141,73 @@ static const char *status_word(enum store_status status)
 	return "unknown";
 }
 
-static void say_stored(struct conn *conn, const struct store_op *op,
-		       enum proto_verb verb)
+/* By what it does, in every dialect; NULL: it stores nothing. */
+static const char *store_word(const struct store_op *op)
+{
+	switch (op->kind) {
+	case STORE_SET:
+		return op->compare ? "cas" : "set";
+	case STORE_ADD:
+		return "add";
+	case STORE_REPLACE:
+		return "replace";
+	case STORE_APPEND:
+		return "append";
+	case STORE_PREPEND:
+		return "prepend";
+	case STORE_INCR:
+		return op->status == STORE_OK ? "incr" : NULL;
+	case STORE_DECR:
+		return op->status == STORE_OK ? "decr" : NULL;
+	case STORE_TOUCH:
+	case STORE_GET_AND_TOUCH:
+	case STORE_LEASE:
+	case STORE_DELETE:
+	case STORE_INVALIDATE:
+	case STORE_FLUSH:
+	case STORE_RECLAIM:
+	case STORE_DELETE_OLDER:
+		break;
+	}
+	return NULL;
+}
+
+/* Bytes of the value that is there now; of a refused one: that was sent. */
+static uint64_t stored_bytes(const struct store_op *op)
+{
+	bool grew = op->kind == STORE_APPEND || op->kind == STORE_PREPEND;
+	bool counted = op->kind == STORE_INCR || op->kind == STORE_DECR;
+
+	if (counted)
+		return (uint64_t)snprintf(NULL, 0, "%" PRIu64, op->number);
+	return grew && op->status == STORE_OK ? op->number : op->value_bytes;
+}
+
+/* Seconds that are left, as the client has given them; -1: it has expired. */
+static int64_t ttl_of(const struct store_op *op, int64_t now_us)
+{
+	int64_t left = op->expiry - (now_us + 999999) / 1000000;
+
+	if (op->expiry == 0)
+		return 0;
+	return left > 0 ? left : -1;
+}
+
+static void say_stored(struct conn *conn, const struct store_op *op)
 {
 	struct server *server = conn->worker->server;
 	int64_t now_us = clock_now_us(&server->clock);
+	const char *word = store_word(op);
 	char text[KEY_BYTES];
 
-	if (!watch_wants(&server->watch, WATCH_MUTATIONS))
+	if (word == NULL || !watch_wants(&server->watch, WATCH_MUTATIONS))
 		return;
 	watch_say(&server->watch, WATCH_MUTATIONS, now_us,
-		  "item_store key=%s status=%s cmd=%s ttl=%lld clsid=%d cfd=%d "
-		  "size=%u",
+		  "item_store key=%s status=%s cmd=%s ttl=%" PRId64
+		  " clsid=%d cfd=%d size=%" PRIu64,
 		  show_key(text, op->key, op->key_bytes),
-		  status_word(op->status), proto_verb_name(verb),
-		  op->expiry == 0 ? 0LL
-				  : (long long)(op->expiry - now_us / 1000000),
-		  SLAB_CLASS_OURS, conn->transport.fd, op->value_bytes);
+		  status_word(op->status), word, ttl_of(op, now_us),
+		  SLAB_CLASS_OURS, conn->transport.fd, stored_bytes(op));
 }
 
 static void say_deleted(struct conn *conn, const struct store_op *op,
@@ -168,27 +232,35 @@ void exec_watch_write(const struct store_op *op, enum proto_verb verb)
 
 	if (op->kind == STORE_FLUSH || op->kind == STORE_LEASE)
 		return; /* a lease is counted, and shown, as a get */
-	exec_watch_get(pending->conn, key, op->was_live, op->found.value_bytes);
+	exec_watch_get(pending->conn, key, op->was_live, &op->found);
 	if (op->kind == STORE_DELETE)
 		say_deleted(pending->conn, op, verb);
 	else
-		say_stored(pending->conn, op, verb);
+		say_stored(pending->conn, op);
 }
 
-/* Takes "tcp:1.2.3.4:567" apart, where it can be. */
+static bool is_local(const char *addr)
+{
+	return strncmp(addr, "unix:", 5) == 0;
+}
+
+/* Takes "tcp:1.2.3.4:567" and "tcp6:[::1]:567" apart; others have no name. */
 static void split_addr(const char *addr, char *host, size_t host_bytes,
 		       char *port, size_t port_bytes)
 {
 	const char *start = strchr(addr, ':'), *end = strrchr(addr, ':');
 
-	if (start == NULL || end <= start || *addr == 'u') {
-		(void)snprintf(host, host_bytes, "%s", addr);
+	if (is_local(addr) || start == NULL || end <= start) {
+		(void)snprintf(host, host_bytes, "unix");
 		(void)snprintf(port, port_bytes, "0");
 		return;
 	}
-	(void)snprintf(host, host_bytes, "%.*s", (int)(end - start - 1),
-		       start + 1);
 	(void)snprintf(port, port_bytes, "%s", end + 1);
+	if (*++start == '[') {
+		start++;
+		end--;
+	}
+	(void)snprintf(host, host_bytes, "%.*s", (int)(end - start), start);
 }
 
 void exec_watch_conn(struct conn *conn, const char *what, const char *reason)
@@ -202,7 +274,7 @@ void exec_watch_conn(struct conn *conn, const char *what, const char *reason)
 	watch_say(&server->watch, WATCH_CONNEVENTS,
 		  clock_now_us(&server->clock),
 		  "%s rip=%s rport=%s transport=%s%s%s cfd=%d", what, host,
-		  port, *conn->addr == 'u' ? "local" : "tcp",
+		  port, is_local(conn->addr) ? "local" : "tcp",
 		  reason != NULL ? " reason=" : "",
 		  reason != NULL ? reason : "", conn->transport.fd);
 }

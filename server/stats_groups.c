@@ -196,6 +196,8 @@ static const char *state_name(const struct registry_entry *entry, int self_fd)
 		return "conn_swallow";
 	case CONN_STREAM:
 		return "conn_mwrite";
+	case CONN_WATCHING:
+		return "conn_watch";
 	case CONN_CLOSING:
 	case CONN_LINGERING:
 		return "conn_closing";

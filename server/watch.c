@@ -120,6 +120,19 @@ bool watcher_has_lines(struct watch_hub *hub, struct watcher *watcher)
 	return has;
 }
 
+static uint64_t count_lines(const char *text, size_t bytes)
+{
+	const char *at = text, *end = text + bytes;
+	uint64_t lines = 0;
+
+	while (at < end &&
+	       (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+		at++;
+		lines++;
+	}
+	return lines;
+}
+
 size_t watcher_take(struct watch_hub *hub, struct watcher *watcher, char *to,
 		    size_t room)
 {
@@ -131,7 +144,7 @@ size_t watcher_take(struct watch_hub *hub, struct watcher *watcher, char *to,
 	watcher->bytes -= bytes;
 	memmove(watcher->buffer, watcher->buffer + bytes, watcher->bytes);
 	(void)pthread_mutex_unlock(&hub->lock);
-	atomic_fetch_add(&hub->sent, bytes);
+	atomic_fetch_add(&hub->sent, count_lines(to, bytes));
 	return bytes;
 }
 

@@ -38,7 +38,7 @@ struct watch_hub {
 	struct watcher_list watchers;
 	atomic_uint count;
 	uint64_t next_line;
-	/* for `stats` */
+	/* for `stats`: lines */
 	_Atomic uint64_t written, skipped, sent;
 };
 
