@@ -133,6 +133,12 @@ static uint64_t get_swept(const struct snapshot *s)
 	return s->store.expired + s->store.flushed;
 }
 
+/* Dead items whose space was freed, by the sweep or by a store. */
+static uint64_t get_reclaimed(const struct snapshot *s)
+{
+	return get_swept(s) + s->totals[COUNTER_reclaimed];
+}
+
 static uint64_t get_lines_written(const struct snapshot *s)
 {
 	return atomic_load(&s->server->watch.written);
@@ -251,7 +257,7 @@ static const struct general table[] = {
 	IS(expired_unfetched, 0),
 	IS(evicted_unfetched, 0),
 	IS(evictions, 0),
-	COUNTED(reclaimed),
+	NUMBERED(reclaimed, get_reclaimed),
 	NUMBERED(crawler_reclaimed, get_swept),
 	IS(crawler_items_checked, 0),
 	IS(lrutail_reflocked, 0),

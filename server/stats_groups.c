@@ -66,7 +66,7 @@ static uint64_t item_number(enum item_source source,
 	case REQUESTED:
 		return mem_requested(counts);
 	case RECLAIMED:
-		return reclaimed;
+		return counts->expired + counts->flushed + reclaimed;
 	case SWEPT:
 		return counts->expired + counts->flushed;
 	}

@@ -186,6 +186,15 @@ def test_expired_and_flushed_count_as_misses_too(talk):
     assert int(after["get_misses"]) == int(before["get_misses"]) + 1
 
 
+@ours_only  # memcached sweeps more slowly
+def test_reclaimed_counts_what_is_swept(new_server):
+    talk = new_server().connect()
+    for i in range(10):
+        talk.set(b"k%d" % i, b"1", exptime=1)
+    wait_until(lambda: talk.stats()["reclaimed"] == "10", "the sweep")
+    assert talk.stats()["crawler_reclaimed"] == "10"
+
+
 @ours_only  # memcached counts by the second
 def test_reclaimed_counts_what_takes_the_place_of_a_dead_item(talk):
     talk.set(b"k", b"1")
