@@ -126,7 +126,7 @@ check check-long:
 	@tools/install-packages check
 	@$(parallel_make) tests
 	$(run_tests) $(if $(filter %-long,$@),--long) lint unit fuzz e2e \
-		differential crash fault clients
+		differential storm crash fault clients
 
 check-fast: tests
 	$(run_tests) lint unit fuzz e2e
