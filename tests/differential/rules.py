@@ -6,7 +6,8 @@ streams by the generators: the stores would hold different things from there
 on. `section` is the part of our list of protocol decisions that the rule
 follows: 0 what we do otherwise on purpose, 13 what memcached itself changed
 after 1.6.18. Each has a witness: bytes to which the two servers do answer
-differently (test_differential.py holds it); an empty one if that comes and goes.
+differently (test_differential.py holds it), or an empty one if that comes and
+goes.
 
 DIFFERENCES.md is printed from this table.
 """
@@ -110,8 +111,8 @@ RULES = [
          "1.6.18 shows the decoded bytes",
          b"mg awANCg== b k N0\r\n"),
     Rule("new-copy", "13",
-         "append and incr keep all marks of an item: stale, won, base64 key. In "
-         "1.6.18 a new copy has none; and T of an ma that makes one is lost",
+         "append and incr keep all marks of an item: stale, won, base64 key. "
+         "In 1.6.18 a new copy has none; and T of an ma that makes one is lost",
          b"ms k 1\r\na\r\nmd k I\r\nappend k 0 0 1\r\nb\r\nmg k\r\n"),
     Rule("dead-time-left", "0",
          "t of an item that T killed is 0; 1.6.18 shows a number below zero "

@@ -166,7 +166,7 @@ def test_others_go_on_while_a_dump_is_not_read(server, talk):
     with server.connect() as slow:
         slow.send(b"lru_crawler metadump all\r\n")
         slow.expect(b"OK\r\n")
-        for i in range(100):
+        for i in range(20):
             talk.set(b"new%d" % i, b"a")
             assert talk.get(b"new%d" % i) == b"a"
             talk.ask(b"delete %d%%\xc3\xa4\r\n" % i, b"DELETED\r\n")
