@@ -131,12 +131,22 @@ static bool is_loopback(const struct sockaddr *addr)
 	return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
 }
 
+/* True if a client needs a login or a certificate. */
+static bool is_guarded(const struct options *options, enum listener_kind kind,
+		       enum options_tls tls)
+{
+	if (options->sasl || options->auth_file != NULL)
+		return true;
+	if (!options->tls_enabled || kind != LISTENER_TCP)
+		return false;
+	return tls == OPTIONS_TLS_MUTUAL ||
+	       (tls == OPTIONS_TLS_DEFAULT && options->tls_verify_mode >= 2);
+}
+
 static void warn_if_public(struct server *server, const struct sockaddr *addr,
 			   const char *host, const char *port)
 {
-	const struct options *options = server->options;
-
-	if (is_loopback(addr) || options->sasl || options->auth_file != NULL)
+	if (is_loopback(addr))
 		return;
 	log_write(&server->log, LOG_LEVEL_WARNING,
 		  "%s:%s is open to other machines, and anybody who reaches it "
@@ -163,7 +173,8 @@ static int open_found(struct listeners *all, enum listener_kind kind,
 			err = listeners_add(all, fd, kind, listen->tls);
 		if (err != 0)
 			return err;
-		warn_if_public(all->server, info->ai_addr, host, port);
+		if (!is_guarded(all->server->options, kind, listen->tls))
+			warn_if_public(all->server, info->ai_addr, host, port);
 	}
 	return all->count > before ? 0 : err;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "server/registry.h"
 #include "server/tls_context.h"
 
 /* Read in one go, then the other connections. */
@@ -65,37 +66,58 @@ void tls_stream_say_bye(struct tls_stream *stream)
 		ERR_clear_error();
 }
 
-void tls_stream_free(struct tls_stream *stream)
+/*
+ * SSL_get_error() looks at the thread's queue of errors, so that it must be
+ * empty before each call. It is, but for what others may have left.
+ */
+static void forget_errors(void)
 {
-	if (stream == NULL)
-		return;
-	tls_stream_say_bye(stream);
-	SSL_free(stream->ssl);
-	free(stream);
+	if (ERR_peek_error() != 0)
+		ERR_clear_error();
 }
 
 /* --- what went wrong ----------------------------------------------------- */
 
+/* It ends before there was a handshake. */
+static void count_no_handshake(struct tls_stream *stream, const char *why)
+{
+	struct tls_shared *shared = stream->shared;
+	char peer[REGISTRY_ADDR_BYTES];
+
+	counter_add(shared->counters, COUNTER_ssl_handshake_errors, 1);
+	if (!log_wants(shared->log, LOG_LEVEL_DEBUG))
+		return;
+	registry_format_addr(SSL_get_fd(stream->ssl), true, peer, sizeof(peer));
+	log_write(shared->log, LOG_LEVEL_DEBUG, "%s: no TLS handshake: %s",
+		  peer, why);
+}
+
 /* Nothing can be read or written any more. `err` is what errno will be. */
 static void stream_break(struct tls_stream *stream, int err, int verdict)
 {
-	struct counters *counters = stream->shared->counters;
-	char reason[128];
+	char reason[128] = "the client went away";
 
+	if (verdict == SSL_ERROR_SSL)
+		(void)tls_reason(reason, sizeof(reason));
 	stream->broken = true;
-	if (stream->deadline != 0) {
-		counter_add(counters, COUNTER_ssl_handshake_errors, 1);
-		log_write(stream->shared->log, LOG_LEVEL_DEBUG,
-			  "fd %d: no TLS handshake: %s",
-			  SSL_get_fd(stream->ssl),
-			  verdict == SSL_ERROR_SSL
-				  ? tls_reason(reason, sizeof(reason))
-				  : "the client went away");
-	} else if (verdict == SSL_ERROR_SSL) {
-		counter_add(counters, COUNTER_ssl_proto_errors, 1);
-	}
+	if (stream->deadline != 0)
+		count_no_handshake(stream, reason);
+	else if (verdict == SSL_ERROR_SSL)
+		counter_add(stream->shared->counters, COUNTER_ssl_proto_errors,
+			    1);
 	ERR_clear_error();
 	errno = err;
+}
+
+void tls_stream_free(struct tls_stream *stream)
+{
+	if (stream == NULL)
+		return;
+	if (stream->deadline != 0 && !stream->broken)
+		count_no_handshake(stream, "it took too long");
+	tls_stream_say_bye(stream);
+	SSL_free(stream->ssl);
+	free(stream);
 }
 
 /*
@@ -141,7 +163,7 @@ static ssize_t read_some(struct tls_stream *stream, char *to, size_t room)
 {
 	int ret, limit = room > INT32_MAX ? INT32_MAX : (int)room;
 
-	ERR_clear_error();
+	forget_errors();
 	errno = 0;
 	ret = SSL_read(stream->ssl, to, limit);
 	look_at_handshake(stream);
@@ -221,7 +243,7 @@ static ssize_t write_record(struct tls_stream *stream, const char *data,
 {
 	int err, verdict, ret;
 
-	ERR_clear_error();
+	forget_errors();
 	errno = 0;
 	ret = SSL_write(stream->ssl, data, (int)bytes);
 	if (ret > 0) {

@@ -688,6 +688,7 @@ def test_half_open_handshakes_are_dropped(new_server, certificates):
         assert talk.get(b"k") == b"1"
         wait_until(lambda: talk.stats()["curr_connections"] == "1",
                    "the end of 150 half-open handshakes")
+        assert talk.stats()["ssl_handshake_errors"] == "150"
     for plain in silent:
         plain.close()
 
@@ -708,6 +709,15 @@ def test_idle_clients_are_closed(new_server, certificates):
     with connect(server, certificates.context()) as talk:
         talk.expect_silence()
         talk.expect_close()
+
+
+def test_an_open_address_is_warned_about_unless_guarded(new_server,
+                                                        certificates):
+    words = certificates.options(f"ssl_ca_cert={certificates.ca}")
+    for listen, warned in ("btls:*", True), ("notls:*", True), \
+            ("mtls:*", False), ("127.0.0.1", False):
+        server = new_server(*words, listen=("-l", listen))
+        assert ("open to other machines" in server.stderr()) == warned
 
 
 def test_clients_that_vanish_leave_nothing(tls_server, certificates):
