@@ -127,14 +127,6 @@ static enum options_result take_value(struct parse *p,
 		option_expects(row, expects, sizeof(expects));
 		complain(p, "%s: \"%s\" is not %s", spelled, shown, expects);
 		break;
-	case OPTION_UNAVAILABLE:
-		if (row->type == OPTION_LATER)
-			complain(p, "%s: %s is not available in this version",
-				 spelled, row->help);
-		else
-			complain(p, "%s %s is not available in this version",
-				 spelled, shown);
-		break;
 	case OPTION_NO_MEMORY:
 		complain(p, "out of memory");
 		break;
@@ -163,6 +155,10 @@ static enum options_result take_row(struct parse *p,
 		return OPTIONS_DONE;
 	case OPTION_EXTENDED:
 		return take_extended(p, value);
+	case OPTION_LATER:
+		complain(p, "%s: %s is not available in this version", spelled,
+			 row->help);
+		return OPTIONS_REFUSED;
 	case OPTION_NO_EFFECT:
 		note_unused(p, row, spelled);
 		return OPTIONS_RUN;
@@ -182,7 +178,6 @@ static enum options_result take_row(struct parse *p,
 	case OPTION_SYNC:
 	case OPTION_LISTEN:
 	case OPTION_COUNT:
-	case OPTION_LATER:
 		break;
 	}
 	return take_value(p, row, value, spelled);

@@ -70,7 +70,6 @@ struct option_row {
 	uint64_t min, max;
 	uint64_t unit;		   /* OPTION_SIZE: what a plain number counts */
 	const char *choices;	   /* "auto|ascii" */
-	const char *choices_later; /* known words that are refused */
 	const char *choices_shown; /* in settings, if different */
 	const char *setting, *setting_too; /* names in stats settings */
 	const char *unset; /* in settings, of a text that is not there */
@@ -91,8 +90,7 @@ const struct option_row *option_by_o_name(const char *name, size_t len);
 
 enum option_verdict {
 	OPTION_TAKEN,
-	OPTION_BAD,	    /* not what option_expects() says */
-	OPTION_UNAVAILABLE, /* right, but not in this version */
+	OPTION_BAD, /* not what option_expects() says */
 	OPTION_NO_MEMORY
 };
 

@@ -169,9 +169,7 @@ static enum option_verdict set_choice(const struct option_row *row,
 			      sizeof(enum options_access) == sizeof(value),
 		      "choices are stored as unsigned int");
 	if (at < 0)
-		return find_word(row->choices_later, text) < 0
-			       ? OPTION_BAD
-			       : OPTION_UNAVAILABLE;
+		return OPTION_BAD;
 	memcpy(field, &value, sizeof(value));
 	return OPTION_TAKEN;
 }
@@ -397,9 +395,8 @@ enum option_verdict option_set(const struct option_row *row, const char *text,
 		return set_listen(text, options);
 	case OPTION_COUNT:
 		return set_count(row, text, field);
-	case OPTION_LATER:
-		return OPTION_UNAVAILABLE;
 	case OPTION_EXTENDED:
+	case OPTION_LATER:
 	case OPTION_NO_EFFECT:
 	case OPTION_SILENT:
 	case OPTION_HELP:
