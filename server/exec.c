@@ -3,6 +3,8 @@
  */
 #include "server/exec.h"
 
+#include <assert.h>
+
 #include "server/shared.h"
 
 struct exec_entry {
@@ -15,6 +17,11 @@ static const struct exec_entry table[PROTO_VERB_COUNT] = {
 	EXEC_COMMANDS(X)
 #undef X
 };
+
+#define X(verb, start, needs) +1
+static_assert(0 EXEC_COMMANDS(X) == PROTO_VERB_COUNT,
+	      "each verb has a line in EXEC_COMMANDS");
+#undef X
 
 unsigned exec_needs(enum proto_verb verb)
 {
@@ -57,8 +64,6 @@ enum conn_next exec_start(struct conn *conn, const struct proto_request *req)
 		exec_trace(conn, req);
 	if (code != PROTO_DONE)
 		return exec_forbid(conn, req, code);
-	if (table[req->form.verb].start == NULL)
-		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
 	return table[req->form.verb].start(conn, req);
 }
 

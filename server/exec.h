@@ -1,9 +1,14 @@
 /*
  * exec.h - commands: the only code that knows protocol AND storage.
  *
- * exec_start() looks the verb up in the table in exec.c; each verb family has
- * a file: exec_get.c, exec_gat.c, exec_write.c, exec_meta.c (reads) and
- * exec_meta_write.c, exec_admin.c, exec_stats.c, exec_login.c.
+ * exec_start() looks the verb up in EXEC_COMMANDS; each verb family has a file:
+ *
+ *   items       exec_get.c, exec_gat.c, exec_write.c, exec_meta.c (reads),
+ *               exec_meta_write.c
+ *   many items  exec_scan.c, exec_dump.c
+ *   the server  exec_admin.c, exec_db.c, exec_slabs.c, exec_stats.c,
+ *               exec_watch.c, exec_login.c
+ *
  * What becomes of a write until it is answered is in pending.c. A command
  * answers through the helpers below: it does not know in which dialect.
  *
