@@ -40,9 +40,6 @@ enum conn_next exec_value_complete(struct conn *conn);
  */
 enum conn_next exec_skip_block(struct conn *conn, enum proto_code code);
 
-/* A write has come back: counts it and answers. The op may be freed. */
-void exec_finish(struct store_op *op);
-
 /*
  * Queues an answer without a number, unless it is a silent one. DROP without
  * memory, else AGAIN.

@@ -59,6 +59,11 @@ struct store_op *pending_new(struct conn *conn, enum store_op_kind kind,
 	return op;
 }
 
+bool pending_always_stores(const struct store_op *op)
+{
+	return op->kind == STORE_SET && !op->compare;
+}
+
 size_t pending_held(const struct store_op *op)
 {
 	return sizeof(*op) + sizeof(struct pending) + op->key_bytes +
@@ -114,8 +119,9 @@ static void count_stored(struct worker *worker, const struct store_op *op)
 	COUNT(worker, total_items);
 	if (op->found.expired || op->found.flushed)
 		COUNT(worker, reclaimed);
-	access_stored(worker->server->access, op->key, op->key_bytes,
-		      worker->now_seconds);
+	if (!pending_always_stores(op))
+		access_stored(worker->server->access, op->key, op->key_bytes,
+			      worker->now_seconds);
 }
 
 static void count_touched(struct worker *worker, const struct store_op *op)
@@ -185,7 +191,7 @@ static void fill_line(struct store_op *op, enum proto_code code)
 		    0);
 }
 
-void exec_finish(struct store_op *op)
+void pending_finish(struct store_op *op)
 {
 	struct pending *pending = op->user;
 	struct conn *conn = pending->conn;

@@ -4,7 +4,7 @@
  * A command that changes something becomes a store_op, which goes to the
  * store with this turn's list. Its answer takes its place in the connection's
  * output at once, pending, and lies inside the op itself (struct pending, the
- * op's `user`); exec_finish() fills it when the op has come back. A command
+ * op's `user`); pending_finish() fills it when the op has come back. A command
  * that is never answered (noreply) has no place in the output: its op is freed
  * when it comes back. version and mn wait for that, so that a client can tell
  * by their answers that what it sent before is done.
@@ -55,6 +55,16 @@ void pending_expect(struct store_op *op);
 
 /* Adds the op to this turn's list: it is on its way. */
 void pending_submit(struct store_op *op);
+
+/* It has come back: counts it and answers. The op may be freed by that. */
+void pending_finish(struct store_op *op);
+
+/*
+ * True if it stores whatever is there: then the item counts as not fetched
+ * from the submit on, so that a get behind it in the pipeline is not forgotten
+ * when the op comes back.
+ */
+bool pending_always_stores(const struct store_op *op);
 
 /* Memory that the op holds until its answer has left. */
 size_t pending_held(const struct store_op *op);

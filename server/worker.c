@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "server/conn.h"
-#include "server/exec.h"
 #include "server/login_thread.h"
+#include "server/pending.h"
 #include "server/shared.h"
 #include "server/udp.h"
 
@@ -138,7 +138,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	worker_take_arrivals(worker);
 	worker_take_checked(worker);
 	while ((op = store_reap(worker->client)) != NULL)
-		exec_finish(op);
+		pending_finish(op);
 	while ((conn = TAILQ_FIRST(&worker->hidden)) != NULL) {
 		TAILQ_REMOVE(&worker->hidden, conn, hidden_link);
 		conn->in_hidden = false;
