@@ -42,14 +42,17 @@ static enum proto_code set_opaque(struct proto_meta *meta,
 	return argument.len < OPAQUE_MAX ? PROTO_DONE : PROTO_ERR_META_OPAQUE;
 }
 
-/* T behind N also decides for an item that is made; before N it does not. */
+/*
+ * T behind N also decides for an item that is made; before N it does not, and
+ * never for one that an append makes.
+ */
 static enum proto_code set_ttl(struct proto_request *request,
 			       struct proto_slice argument)
 {
 	request->has_exptime = true;
 	if (!proto_parse_i64(argument, &request->exptime))
 		return PROTO_ERR_META_NUMBER;
-	if (request->create)
+	if (request->create && request->form.verb != PROTO_META_SET)
 		request->create_exptime = request->exptime;
 	return PROTO_DONE;
 }

@@ -92,6 +92,9 @@ enum conn_next exec_value_complete(struct conn *conn)
 	if (is_dead_on_arrival(server, op) && op->kind != STORE_APPEND &&
 	    op->kind != STORE_PREPEND)
 		COUNT(conn->worker, stored_already_expired);
+	if (pending_always_stores(op))
+		access_stored(server->access, op->key, op->key_bytes,
+			      conn->worker->now_seconds);
 	pending_expect(op);
 	pending_submit(op);
 	return CONN_AGAIN;

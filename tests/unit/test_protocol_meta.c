@@ -189,6 +189,7 @@ static const struct parse_case cases[] = {
 	{L("ma k T9 N0 J13 D2 t c v q\r\n"),
 	 "ma +quiet key=k exptime=9 cqtvDJNT initial=13 delta=2"},
 	{L("ma k N5 T9\r\n"), "ma key=k exptime=9 NT create=9"},
+	{L("mg k N5 T9\r\n"), "mg key=k exptime=9 NT create=9"},
 	{L("ma k N30 E7 C8\r\n"), "ma key=k cas=8 CEN assign=7 create=30"},
 	{L("ma Zm9v b\r\n"), "ma key=Zm9v b means=foo"},
 	{L("ma k Mi\r\n"), "refused ma ma-mode"},
