@@ -62,7 +62,7 @@ size_t proto_mgdump_line(char *buf, const struct proto_dump_item *item)
 	char *at = buf;
 
 	at = PUT("mg ");
-	if (item->key_base64 || key_breaks_line(item->key)) {
+	if (item->key_base64 || proto_key_breaks_line(item->key)) {
 		at += proto_base64_encode(item->key, at);
 		at = PUT(" b");
 	} else {

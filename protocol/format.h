@@ -59,6 +59,9 @@ void proto_packet_head(char *buf, const struct proto_form *form,
 		       enum proto_code code, size_t key_bytes,
 		       size_t body_bytes);
 
+/* True if a text line cannot hold the key as it is. */
+bool proto_key_breaks_line(struct proto_slice key);
+
 /* What the meta flags of an answer are about. */
 struct proto_meta_result {
 	enum proto_code code; /* DONE, NOT_FOUND, EXISTS, NOT_STORED, END */

@@ -49,7 +49,7 @@ static const char *status_word(enum proto_verb verb, enum proto_code code)
 /* Writes a decoded key. Returns true if it had to be encoded. */
 static bool put_key(struct reply *reply)
 {
-	if (!reply->result->key_base64 && !key_breaks_line(reply->key)) {
+	if (!reply->result->key_base64 && !proto_key_breaks_line(reply->key)) {
 		reply->at = put_slice(reply->at, reply->key);
 		return false;
 	}

@@ -194,7 +194,7 @@ size_t text_value(char *buf, const struct proto_form *form,
 	return (size_t)(at - buf);
 }
 
-bool key_breaks_line(struct proto_slice key)
+bool proto_key_breaks_line(struct proto_slice key)
 {
 	for (size_t i = 0; i < key.len; i++) {
 		char byte = key.data[i];

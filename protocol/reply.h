@@ -36,7 +36,4 @@ static inline char *put_slice(char *at, struct proto_slice slice)
 	return put_bytes(at, slice.data, slice.len);
 }
 
-/* True if a line of text cannot hold the key as it is. */
-bool key_breaks_line(struct proto_slice key);
-
 #endif

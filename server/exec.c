@@ -4,6 +4,7 @@
 #include "server/exec.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "server/shared.h"
 
@@ -73,6 +74,20 @@ enum conn_next exec_write(struct conn *conn, struct proto_slice bytes)
 		return CONN_AGAIN;
 	COUNT(conn->worker, malloc_fails);
 	return CONN_DROP;
+}
+
+enum conn_next exec_write_end(struct conn *conn, struct proto_slice bytes)
+{
+	size_t room;
+	char *to = output_room(&conn->out, bytes.len, &room);
+
+	if (to == NULL) {
+		COUNT(conn->worker, malloc_fails);
+		return CONN_DROP;
+	}
+	memcpy(to, bytes.data, bytes.len);
+	output_keep(&conn->out, bytes.len, store_scanned(conn->worker->reader));
+	return CONN_AGAIN;
 }
 
 enum conn_next exec_answer(struct conn *conn, const struct proto_form *form,

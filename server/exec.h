@@ -50,6 +50,12 @@ enum conn_next exec_answer(struct conn *conn, const struct proto_form *form,
 /* Queues bytes as they are; nothing if there are none. The same result. */
 enum conn_next exec_write(struct conn *conn, struct proto_slice bytes);
 
+/*
+ * The same of what ends a walk. It waits until what the walk did not find is
+ * away for good: a delete that a crash takes back would bring it back.
+ */
+enum conn_next exec_write_end(struct conn *conn, struct proto_slice bytes);
+
 /* What became of an op, as the client is told; failures are counted. */
 enum proto_code exec_code(struct worker *worker, enum store_status status);
 

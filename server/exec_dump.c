@@ -23,6 +23,7 @@
 #define ITEM_HEAD_BYTES 24
 
 static const struct proto_slice ok_line = {"OK\r\n", 4};
+static const struct proto_slice end_line = {"END\r\n", 5};
 static const struct proto_slice en_line = {"EN\r\n", 4};
 
 /* Begins a walk that `more` goes on with, to show so many items. */
@@ -175,7 +176,7 @@ static enum conn_next metadump_more(struct conn *conn)
 
 	if (!is_done || next == CONN_DROP)
 		return next;
-	return exec_answer(conn, &conn->parsed.request.form, PROTO_END);
+	return exec_write_end(conn, end_line);
 }
 
 static enum conn_next mgdump_more(struct conn *conn)
@@ -185,7 +186,7 @@ static enum conn_next mgdump_more(struct conn *conn)
 
 	if (!is_done || next == CONN_DROP)
 		return next;
-	return exec_write(conn, en_line);
+	return exec_write_end(conn, en_line);
 }
 
 /* What the two have in common: when they are refused, and how they begin. */

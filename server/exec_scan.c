@@ -38,9 +38,7 @@ static bool show_big(struct conn *conn, struct proto_slice key)
 	struct store_item item;
 
 	conn->stream_status = fetch_item(conn, key, &fetch, &item);
-	/* It may have gone between two looks. */
-	return conn->stream_status == STORE_OK ||
-	       conn->stream_status == STORE_NOT_FOUND;
+	return conn->stream_status == STORE_OK;
 }
 
 static bool show_small(struct conn *conn, struct proto_slice key,
@@ -75,10 +73,15 @@ static bool visit_item(void *arg, const char *key, size_t key_bytes,
 		item->value != NULL &&
 		item->value_bytes <= OUTPUT_ROOM_MAX - PROTO_VALUE_HEAD_MAX - 2;
 
-	if (!(is_small ? show_small(conn, name, item) : show_big(conn, name)))
-		return false;
-	conn->stream_left--;
-	return conn->stream_left > 0 && conn_can_go_on(conn, 0);
+	/* It was stored by binary or meta; text has no name for it. */
+	if (proto_key_breaks_line(name))
+		return true;
+	if (is_small ? show_small(conn, name, item) : show_big(conn, name))
+		conn->stream_left--;
+	/* Not found: it has gone between two looks. */
+	return (conn->stream_status == STORE_OK ||
+		conn->stream_status == STORE_NOT_FOUND) &&
+	       conn->stream_left > 0 && conn_can_go_on(conn, 0);
 }
 
 static enum conn_next scan_more(struct conn *conn)
@@ -94,7 +97,7 @@ static enum conn_next scan_more(struct conn *conn)
 	if (status != STORE_OK)
 		return exec_answer(conn, form, exec_code(conn->worker, status));
 	if (conn->cursor.done || conn->stream_left == 0)
-		return exec_write(conn, proto_value_end(form));
+		return exec_write_end(conn, proto_value_end(form));
 	return CONN_YIELD;
 }
 

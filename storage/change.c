@@ -42,6 +42,7 @@ void change_table_free(struct change_table *table)
 void change_note(struct change_table *table, const char *key, size_t key_bytes,
 		 uint64_t position)
 {
+	atomic_store_explicit(&table->newest, position, memory_order_release);
 	atomic_store_explicit(&table->slots[slot_of(key, key_bytes)], position,
 			      memory_order_release);
 }
@@ -51,4 +52,9 @@ uint64_t change_last(const struct change_table *table, const char *key,
 {
 	return atomic_load_explicit(&table->slots[slot_of(key, key_bytes)],
 				    memory_order_acquire);
+}
+
+uint64_t change_newest(const struct change_table *table)
+{
+	return atomic_load_explicit(&table->newest, memory_order_acquire);
 }

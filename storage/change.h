@@ -19,6 +19,7 @@
 #define CHANGE_SLOTS 65536 /* a power of two */
 
 struct change_table {
+	_Atomic uint64_t newest; /* of all keys */
 	_Atomic uint64_t slots[CHANGE_SLOTS];
 };
 
@@ -33,5 +34,8 @@ void change_note(struct change_table *table, const char *key, size_t key_bytes,
 /* Thread: any. */
 uint64_t change_last(const struct change_table *table, const char *key,
 		     size_t key_bytes);
+
+/* The same of all keys. Thread: any. */
+uint64_t change_newest(const struct change_table *table);
 
 #endif

@@ -58,15 +58,14 @@ int64_t reader_now_seconds(const struct store_reader *reader)
 	return us / 1000000 - (us % 1000000 < 0);
 }
 
-/* Looks at the table of changes only now that the database was read. */
-static uint64_t shown_from(const struct store *store, const char *key,
-			   size_t key_bytes, bool flushed)
+/* From when on may be shown what was changed there, and flushed. */
+static uint64_t wait_for(const struct store *store, uint64_t position,
+			 bool flushed)
 {
-	uint64_t position, flush;
+	uint64_t flush;
 
 	if (store->config.sync != STORE_SYNC_ALWAYS)
 		return 0;
-	position = change_last(store->changes, key, key_bytes);
 	if (flushed) {
 		flush = atomic_load(&store->writer.published.flush_position);
 		if (flush > position)
@@ -75,6 +74,21 @@ static uint64_t shown_from(const struct store *store, const char *key,
 	if (position <= atomic_load(&store->clients.durable))
 		return 0;
 	return position;
+}
+
+/* Looks at the table of changes only now that the database was read. */
+static uint64_t shown_from(const struct store *store, const char *key,
+			   size_t key_bytes, bool flushed)
+{
+	return wait_for(store, change_last(store->changes, key, key_bytes),
+			flushed);
+}
+
+uint64_t store_scanned(const struct store_reader *reader)
+{
+	const struct store *store = reader->store;
+
+	return wait_for(store, change_newest(store->changes), true);
 }
 
 bool reader_judge(const struct store_reader *reader, const char *key,

@@ -125,6 +125,12 @@ enum store_status store_scan(struct store_reader *reader,
 			     store_visit_fn visit, void *arg);
 
 /*
+ * From which position on it may be told that nothing else is there than what a
+ * walk has shown; 0: now. Asked when it is done. Thread: owner. Blocks: never.
+ */
+uint64_t store_scanned(const struct store_reader *reader);
+
+/*
  * Makes an op with room for key, value and user_bytes (zeroed) in one piece;
  * copies the key. NULL: no memory. Owner: caller; store_op_free(). Thread: any.
  */
