@@ -19,8 +19,6 @@
 #define CACHEDUMP_MAX_BYTES (2 * 1024 * 1024)
 /* Records looked at in one turn; then others get theirs. */
 #define ROWS_A_TURN 256
-/* What a record has beside key and value. */
-#define ITEM_HEAD_BYTES 24
 
 static const struct proto_slice ok_line = {"OK\r\n", 4};
 static const struct proto_slice end_line = {"END\r\n", 5};
@@ -130,7 +128,7 @@ static bool put_line(struct conn *conn, const char *key, size_t key_bytes,
 		.fetched = access.fetched,
 		.flags = item->flags,
 		.cas = item->cas,
-		.bytes = ITEM_HEAD_BYTES + key_bytes + item->value_bytes,
+		.bytes = STORE_RECORD_HEAD + key_bytes + item->value_bytes,
 		.expiry = item->expiry,
 		.last_access = access.last,
 	};

@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 #define STORE_KEY_MAX 250
-/* Bytes that a record has in front of its value, at most. */
+/* Bytes that a record has in front of its value: as a rule, and at most. */
+#define STORE_RECORD_HEAD     24
 #define STORE_RECORD_HEAD_MAX 32
 
 enum store_status {

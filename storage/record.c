@@ -3,7 +3,14 @@
  */
 #include "storage/record.h"
 
+#include <assert.h>
 #include <errno.h>
+
+#include "storage/op.h"
+
+static_assert(RECORD_HEAD_SHORT == STORE_RECORD_HEAD &&
+		      RECORD_HEAD_LONG == STORE_RECORD_HEAD_MAX,
+	      "op.h tells others of these");
 
 enum {
 	AT_VERSION = 0,
