@@ -4,7 +4,7 @@
  * Each worker has a set of its own and is the only one that changes it; any
  * thread may read. `stats` shows the sum over the workers, less what the sum
  * was at the last `stats reset`. Add a counter: add a line here, count it, and
- * name it in stats_groups.c, or in stats_general.c if memcached has it.
+ * name it in stats_engine.c, or in stats_general.c if memcached has it.
  */
 #ifndef SERVER_COUNTERS_H
 #define SERVER_COUNTERS_H

@@ -39,7 +39,7 @@ enum conn_next exec_verbosity(struct conn *conn,
 {
 	uint64_t level;
 
-	if (req->arg_count == 0 || !proto_parse_u64(req->args[0], &level))
+	if (!proto_parse_u64(req->args[0], &level))
 		return exec_answer(conn, &req->form, PROTO_ERR_FORMAT);
 	log_set_verbosity(&conn->worker->server->log,
 			  level > VERBOSITY_MAX ? VERBOSITY_MAX
@@ -67,7 +67,7 @@ enum conn_next exec_memlimit(struct conn *conn, const struct proto_request *req)
 {
 	uint64_t megabytes;
 
-	if (req->arg_count == 0 || !proto_parse_u64(req->args[0], &megabytes))
+	if (!proto_parse_u64(req->args[0], &megabytes))
 		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
 	return exec_answer(conn, &req->form,
 			   set_memlimit(conn->worker->server, megabytes));

@@ -73,7 +73,7 @@ struct options {
 	/* What clients may do. */
 	uint64_t value_max_bytes;
 	bool flush_enabled;    /* flush_all */
-	bool dump_enabled;     /* stats cachedump, stats detail */
+	bool dump_enabled;     /* stats cachedump and detail, key dumps */
 	bool shutdown_enabled; /* shutdown */
 	uint32_t scan_max;     /* items that one rget or pget shows */
 	bool watch_enabled;    /* watch */

@@ -24,6 +24,7 @@ struct stats_sink {
 /* Plain `stats`. */
 void stats_general(struct server *server, struct stats_sink *sink);
 
+/* As they are now; see options_each_setting(). */
 void stats_settings(struct server *server, struct stats_sink *sink);
 
 /* All items are shown as those of one slab class, number 1. */
@@ -33,9 +34,13 @@ void stats_slabs(struct server *server, struct stats_sink *sink);
 /* `stats bdb`: what is not memcached's. */
 void stats_engine(struct worker *worker, struct stats_sink *sink);
 
+/* Says that sizes are not counted, as memcached does without track_sizes. */
 void stats_sizes(struct server *server, struct stats_sink *sink);
 
-/* self_fd: the connection that asks, shown as parsing a command. */
+/*
+ * self_fd: the connection that asks, shown as parsing a command. Returns 0, or
+ * -ENOMEM: then nothing was said.
+ */
 int stats_conns(struct server *server, struct stats_sink *sink, int self_fd);
 
 /* Gives a number to a sink. */
