@@ -29,10 +29,4 @@ static inline uint32_t rng_below(struct rng *rng, uint32_t limit)
 	return (uint32_t)(((rng_next(rng) >> 32) * limit) >> 32);
 }
 
-/* A number in [0, 1). */
-static inline double rng_unit(struct rng *rng)
-{
-	return (double)(rng_next(rng) >> 11) * 0x1p-53;
-}
-
 #endif
