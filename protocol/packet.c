@@ -43,7 +43,6 @@ static const struct status login_more = STATUS(0x21, "");
 static const struct status unknown = STATUS(0x81, "Unknown command");
 static const struct status no_memory = STATUS(0x82, "Out of memory");
 static const struct status internal = STATUS(0x84, "Internal error");
-static const struct status busy = STATUS(0x85, "Busy");
 
 /* What is not here is `invalid`. */
 static const struct status *const statuses[PROTO_CODE_COUNT] = {
@@ -53,7 +52,6 @@ static const struct status *const statuses[PROTO_CODE_COUNT] = {
 	[PROTO_NOT_STORED] = &not_stored,
 	[PROTO_END] = &success,
 	[PROTO_RESET] = &success,
-	[PROTO_BUSY] = &busy,
 	[PROTO_LOGIN_MORE] = &login_more,
 	[PROTO_ERR_UNKNOWN] = &unknown,
 	[PROTO_ERR_NOT_NUMBER] = &not_number,

@@ -77,7 +77,6 @@ static const struct {
 	{PROTO_NOT_STORED, 0x05, "Not stored."},
 	{PROTO_END, 0x00, ""},
 	{PROTO_RESET, 0x00, ""},
-	{PROTO_BUSY, 0x85, "Busy"},
 	{PROTO_LOGIN_MORE, 0x21, ""},
 	{PROTO_ERR_UNKNOWN, 0x81, "Unknown command"},
 	{PROTO_ERR_FORMAT, 0x04, "Invalid arguments"},
