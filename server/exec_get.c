@@ -9,7 +9,7 @@
 #define GET_KEYS_A_TURN 64
 
 static size_t get_head(struct conn *conn, char *buf, struct proto_slice key,
-		       const struct store_item *item, bool *with_value)
+		       struct store_item *item, bool *with_value)
 {
 	bool cas_enabled = conn->worker->server->options->cas_enabled;
 

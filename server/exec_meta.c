@@ -69,13 +69,15 @@ static bool wants_value(const struct proto_request *req, uint64_t cas)
 	return proto_has(req, 'v') && !(req->compare && req->cas == cas);
 }
 
+/* Decides who answers, once: a moment later it may be another. */
 static size_t meta_head(struct conn *conn, char *buf, struct proto_slice key,
-			const struct store_item *item, bool *with_value)
+			struct store_item *item, bool *with_value)
 {
 	const struct proto_request *req = &conn->parsed.request;
 	struct proto_meta_result result;
 
-	if (would_win(conn, item)) {
+	item->win = would_win(conn, item);
+	if (item->win) {
 		*with_value = false;
 		return 0;
 	}
@@ -136,7 +138,7 @@ enum conn_next exec_meta_get(struct conn *conn, const struct proto_request *req)
 				     : look_at(conn, key, &item);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return exec_answer(conn, &req->form, exec_code(worker, status));
-	if (status == STORE_OK ? would_win(conn, &item) : req->create)
+	if (status == STORE_OK ? item.win : req->create)
 		return meta_lease(conn, req, key);
 	if (status == STORE_OK && !proto_has(req, 'u'))
 		access_fetched(worker->server->access, key.data, key.len,

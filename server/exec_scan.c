@@ -14,7 +14,7 @@
 #define ROWS_A_TURN 64
 
 static size_t put_head(struct conn *conn, char *buf, struct proto_slice key,
-		       const struct store_item *item, bool *with_value)
+		       struct store_item *item, bool *with_value)
 {
 	(void)with_value;
 	return proto_value(buf, &conn->parsed.request.form, key, item->flags,

@@ -51,7 +51,7 @@ static enum store_status fetch_small(struct conn *conn, struct proto_slice key,
 
 /* Queues what was read into memory of its own. */
 static void keep_big(struct conn *conn, struct proto_slice key,
-		     const struct fetch *fetch, const struct store_item *item,
+		     const struct fetch *fetch, struct store_item *item,
 		     struct reply *reply, char *memory)
 {
 	char head[FETCH_HEAD_MAX], *start = memory;

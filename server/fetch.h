@@ -18,9 +18,10 @@ struct fetch {
 	/*
 	 * Writes what goes in front of the item, to buf; clears *with_value if
 	 * the value and the tail are not to follow. 0: nothing is answered.
+	 * May note in the item what it has decided.
 	 */
 	size_t (*head)(struct conn *conn, char *buf, struct proto_slice key,
-		       const struct store_item *item, bool *with_value);
+		       struct store_item *item, bool *with_value);
 	/* Writes the answer to a key that is not there. */
 	size_t (*miss)(struct conn *conn, char *buf, struct proto_slice key);
 	struct proto_slice tail; /* at most FETCH_TAIL_MAX bytes */

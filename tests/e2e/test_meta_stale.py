@@ -3,6 +3,8 @@
 Z somebody has won already, X it is stale, W this request has won; after the
 flags, in this order (PROTOCOL.md, Meta commands).
 """
+import threading
+
 from harness.script import conversations, hold, ours_only
 
 ANSWERS = {
@@ -277,3 +279,28 @@ def test_restart_keeps_stale_but_no_winner(new_server):
         with server.connect() as talk:
             talk.ask(b"mg k v\r\nmg k\r\n", b"VA 1 X W\r\na\r\nHD Z X\r\n")
             talk.ask(b"mg n s\r\n", b"HD s0\r\n")
+
+
+@ours_only  # the clock of the other cannot be moved fast enough
+def test_one_answer_though_time_goes_on_meanwhile(new_server):
+    server = new_server("--enable-debug-commands")
+    done = threading.Event()
+
+    def move_clock():
+        with server.connect() as clock:
+            while not done.is_set():
+                clock.ask(b"debugtime 1\r\n" * 20, b"OK\r\n" * 20)
+
+    mover = threading.Thread(target=move_clock)
+    mover.start()
+    try:
+        with server.connect() as talk:
+            for _ in range(300):
+                talk.send(b"ms k 0 T1000\r\n\r\n" +
+                          b"mg k R980\r\n" * 200 + b"mn\r\n")
+                for _ in range(201):
+                    assert talk.line() in (b"HD", b"HD W", b"HD Z", b"EN")
+                talk.expect(b"MN\r\n")
+    finally:
+        done.set()
+        mover.join()
