@@ -80,6 +80,8 @@ void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 	if (conn->step == CONN_LINGERING || conn->watcher != NULL) {
 		if (!transport_drop_input(&conn->transport))
 			conn_close(conn);
+		else
+			conn_await_input(conn);
 		return;
 	}
 	if (conn->in_runnable || conn->in_parked) {

@@ -390,24 +390,71 @@ def test_ciphers(new_server, certificates):
     assert not is_let_in(server, context)
 
 
+class Typist:
+    """The openssl tool as a client; its keys R and K ask for new secrets."""
+
+    def __init__(self, server, *words):
+        host, port = server.addresses[0]
+        self.process = subprocess.Popen(
+            ["openssl", "s_client", "-connect", f"{host}:{port}", *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def type(self, line):
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def read_until(self, end):
+        """What is printed up to this, or up to the end."""
+        said = b""
+        while not said.endswith(end):
+            byte = self.process.stdout.read(1)
+            if not byte:
+                return said
+            said += byte
+        return said
+
+
 def test_no_compression_and_no_renegotiation(tls_server, certificates):
     """A client that asks for a new handshake is told no, and leaves."""
-    host, port = tls_server.addresses[0]
-    with subprocess.Popen(
-            ["openssl", "s_client", "-connect", f"{host}:{port}", "-tls1_2"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT) as client:
-        client.stdin.write(b"version\r\n")
-        client.stdin.flush()
-        said = b""
-        while not said.endswith(b"VERSION "):
-            said += client.stdout.read(1)
-        assert b"Compression: NONE" in said
-        client.stdin.write(b"R\n")
-        client.stdin.flush()
-        said += client.stdout.read()
+    with Typist(tls_server, "-tls1_2") as client:
+        client.type(b"version\r\n")
+        assert b"Compression: NONE" in client.read_until(b"VERSION ")
+        client.type(b"R\n")
+        said = client.read_until(b"no renegotiation")
         assert b"RENEGOTIATING" in said and b"no renegotiation" in said
     assert is_let_in(tls_server, certificates.context())
+
+
+def test_new_keys_while_it_lasts(tls_server):
+    with Typist(tls_server, "-tls1_3") as client:
+        for _ in range(20):
+            client.type(b"K\n")
+            assert b"KEYUPDATE" in client.read_until(b"KEYUPDATE")
+            client.type(b"version\r\n")
+            assert client.read_until(b"VERSION ").endswith(b"VERSION ")
+
+
+def test_watch(tls_server, certificates, talk):
+    """What a watcher sends is dropped; that it leaves is seen."""
+    context = certificates.context()
+    with connect(tls_server, context) as watcher:
+        watcher.ask(b"watch mutations\r\n", b"OK\r\n")
+        talk.set(b"seen", b"1")
+        assert b"key=seen" in watcher.read(100)
+        watcher.send(b"x" * 100000)
+        talk.set(b"seen2", b"1")
+        while b"key=seen2" not in watcher.buffer:
+            assert watcher._fill()
+    wait_until(lambda: talk.stats()["curr_connections"] == "1",
+               "the end of the watcher")
 
 
 def test_key_as_der(new_server, own_certificates):
