@@ -52,13 +52,16 @@ struct proto_meta_result meta_result_of(const struct conn *conn,
 
 /* --- mg ----------------------------------------------------------------- */
 
-/* True if this mg gets the right to compute the value anew. */
+/*
+ * True if this mg gets the right to compute the value anew. Not of use to one
+ * who may not store it: he sees it as it is, and the next one wins.
+ */
 static bool would_win(const struct conn *conn, const struct store_item *item)
 {
 	const struct proto_request *req = &conn->parsed.request;
 	int64_t now = clock_now_us(&conn->worker->server->clock) / 1000000;
 
-	if (item->won)
+	if (item->won || conn->login.read_only)
 		return false;
 	return item->stale || (proto_has(req, 'R') && item->expiry != 0 &&
 			       item->expiry - now < req->meta.recache_seconds);

@@ -36,6 +36,9 @@ static bool changes_something(const struct proto_request *req)
 	if (req->form.verb == PROTO_META_GET)
 		return proto_has(req, 'T') || proto_has(req, 'N') ||
 		       proto_has(req, 'R');
+	if (req->form.verb == PROTO_LRU_CRAWLER && req->arg_count > 0)
+		return proto_slice_is(args[0], "enable") ||
+		       proto_slice_is(args[0], "disable");
 	if (req->form.verb == PROTO_STATS && req->arg_count > 0)
 		return proto_slice_is(args[0], "reset") ||
 		       (req->arg_count > 1 &&

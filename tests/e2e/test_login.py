@@ -349,6 +349,7 @@ CHANGES = [
     b"delete k", b"ms k 9\r\nflush_all", b"md k", b"ma k", b"mg k T0",
     b"mg k N30 v", b"mg k R30", b"flush_all", b"cache_memlimit 100",
     b"verbosity 2", b"stats reset", b"stats detail on", b"shutdown",
+    b"lru_crawler disable", b"lru_crawler enable",
 ]
 
 
@@ -376,6 +377,19 @@ def test_read_only_user(new_server, users):
         assert rita.stats("settings")["read_only_users"] == "rita,eve,bob"
     with enter(server, "bob", "pass word") as bob:
         bob.ask(b"delete k\r\n", b"CLIENT_ERROR read-only user\r\n")
+
+
+@ours_only
+def test_read_only_user_does_not_win(new_server, users):
+    server = new_server("-Y", users, "--read-only-user=rita")
+    with enter(server) as ann, enter(server, "rita", "look:only") as rita:
+        ann.set(b"k", b"1")
+        ann.ask(b"md k I\r\n", b"HD\r\n")
+        for _ in range(2):
+            rita.ask(b"mg k v\r\n", b"VA 1 X\r\n1\r\n")
+            rita.ask(b"mg k\r\n", b"HD X\r\n")
+        ann.ask(b"mg k v\r\n", b"VA 1 X W\r\n1\r\n")
+        rita.ask(b"mg k\r\n", b"HD Z X\r\n")
 
 
 # ---- SIGHUP ---------------------------------------------------------------
