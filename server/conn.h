@@ -41,7 +41,7 @@ enum conn_step {
 	CONN_SWALLOW,
 	CONN_STREAM,
 	CONN_WATCHING,
-	CONN_CLOSING,
+	CONN_CLOSING, /* from here on no command is run any more */
 	CONN_LINGERING,
 	CONN_CLOSED
 };
