@@ -72,6 +72,9 @@ static bool visit_prefix(void *arg, const char *name, size_t bytes,
 	size_t room;
 	int n;
 
+	/* Of keys in base64 or from binary clients. */
+	if (proto_key_breaks_line((struct proto_slice){name, bytes}))
+		return true;
 	to = output_room(&conn->out, bytes + 128, &room);
 	if (to == NULL)
 		return false;

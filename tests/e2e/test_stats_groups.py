@@ -3,6 +3,7 @@
 All items belong to one pseudo class 1, since there are no slabs; the names are
 memcached's, so that its tools work.
 """
+import base64
 import re
 
 import pytest
@@ -331,3 +332,13 @@ def test_prefix_delimiter(new_server):
         talk.ask(b"get a/b\r\nget a:b\r\n", b"END\r\nEND\r\n")
         talk.ask(b"stats detail dump\r\n",
                  b"PREFIX a get 1 hit 0 set 0 del 0\r\nEND\r\n")
+
+
+@ours_only  # memcached lets the key end the answer
+def test_prefixes_that_break_lines_are_left_out(new_server):
+    with new_server().connect() as talk:
+        talk.ask(b"stats detail on\r\n", b"OK\r\n")
+        for key in b"a\r\nEND\r\n:x", b"b c:x", b"d\0:x", b"e:x":
+            talk.ask(b"ms %s 0 b\r\n\r\n" % base64.b64encode(key), b"HD\r\n")
+        talk.ask(b"stats detail dump\r\n",
+                 b"PREFIX e get 0 hit 0 set 1 del 0\r\nEND\r\n")
