@@ -118,19 +118,19 @@ void tls_stream_free(struct tls_stream *stream)
 	if (stream == NULL)
 		return;
 	if (stream->deadline != 0 && !stream->broken)
-		count_no_handshake(stream, "it took too long");
+		count_no_handshake(stream, "it was not finished");
 	tls_stream_say_bye(stream);
 	SSL_free(stream->ssl);
 	free(stream);
 }
 
 /*
- * A read did not get anything. Returns what readv() would: 0 at the end, or
- * -1 with errno.
+ * A read did not get anything; err was errno then. Returns what readv() would:
+ * 0 at the end, or -1 with errno.
  */
-static ssize_t read_verdict(struct tls_stream *stream, int got)
+static ssize_t read_verdict(struct tls_stream *stream, int got, int err)
 {
-	int err = errno, verdict = SSL_get_error(stream->ssl, got);
+	int verdict = SSL_get_error(stream->ssl, got);
 
 	switch (verdict) {
 	case SSL_ERROR_WANT_WRITE:
@@ -173,13 +173,14 @@ static void look_at_handshake(struct tls_stream *stream)
 /* One record's worth, or less. As read(). */
 static ssize_t read_some(struct tls_stream *stream, char *to, size_t room)
 {
-	int ret, limit = room > INT32_MAX ? INT32_MAX : (int)room;
+	int ret, err, limit = room > INT32_MAX ? INT32_MAX : (int)room;
 
 	forget_errors();
 	errno = 0;
 	ret = SSL_read(stream->ssl, to, limit);
+	err = errno;
 	look_at_handshake(stream);
-	return ret > 0 ? ret : read_verdict(stream, ret);
+	return ret > 0 ? ret : read_verdict(stream, ret, err);
 }
 
 ssize_t tls_stream_read(struct tls_stream *stream, const struct iovec *iov,

@@ -10,6 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import test_admin
+import test_errors
+import test_flush
+import test_meta_arith
+import test_meta_delete
+import test_meta_get
+import test_meta_set
+import test_meta_stale
+import test_numbers
+import test_retrieval
+import test_stats_groups
+import test_storage
 from harness.crowd import send_in_background
 from harness.script import ours_only
 from harness.server import run_to_end, user_options
@@ -66,6 +78,20 @@ def is_refused(*options, cwd):
 
 
 # ---- conversations --------------------------------------------------------
+
+@pytest.mark.parametrize("module", [
+    test_admin, test_errors, test_flush, test_meta_arith, test_meta_delete,
+    test_meta_get, test_meta_set, test_meta_stale, test_numbers,
+    test_retrieval, test_stats_groups, test_storage],
+    ids=lambda module: module.__name__)
+def test_the_answers_are_those_of_a_plain_connection(tls_server, certificates,
+                                                     module):
+    context = certificates.context()
+    for script in module.ANSWERS.values():
+        with connect(tls_server, context) as talk:
+            talk.ask(b"flush_all\r\n", b"OK\r\n")
+            talk.run(script)
+
 
 def test_conversation(talk):
     talk.run("""
