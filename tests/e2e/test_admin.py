@@ -1,7 +1,10 @@
-"""version, verbosity, cache_memlimit, shutdown, quit."""
+"""version, verbosity, cache_memlimit, shutdown, quit, debugtime."""
+import re
+
 import pytest
 
 from harness.script import conversations, hold, ours_only
+from harness.wait import expire_wait, wait_until
 
 ANSWERS = {
     "version-ignores-words": """
@@ -90,3 +93,63 @@ def test_shutdown_sends_earlier_answers_first(new_server):
         talk.expect(b"STORED\r\nVALUE k 0 1\r\n1\r\nEND\r\n")
         talk.expect_close()
     assert server.wait() == 0
+
+
+@pytest.fixture
+def movable(new_server):
+    with new_server("--enable-debug-commands").connect() as talk:
+        yield talk
+
+
+@ours_only  # memcached must have been built for it
+def test_debugtime_wants_a_time_or_p_or_r(movable):
+    for words in b"", b" x", b" -1", b" 1x", b" 4294967296", b" pr":
+        movable.ask(b"debugtime%s\r\n" % words, b"ERROR\r\n")
+    for words in b"p", b"p", b"r", b"r", b"0", b"5 more words":
+        movable.ask(b"debugtime %s\r\n" % words, b"OK\r\n")
+
+
+@ours_only
+def test_debugtime_moves_all_that_expires(movable):
+    movable.ask(b"debugtime p\r\n", b"OK\r\n")
+    movable.set(b"a", b"1", exptime=100)
+    movable.ask(b"ms b 1 T100\r\n1\r\n", b"HD\r\n")
+    movable.set(b"c", b"1", exptime=1000)
+    movable.ask(b"flush_all 500\r\n", b"OK\r\n")
+    movable.ask(b"debugtime 99\r\n", b"OK\r\n")
+    movable.ask(b"mg a t\r\nmg b t\r\n", b"HD t1\r\nHD t1\r\n")
+    movable.ask(b"debugtime 1\r\n", b"OK\r\n")
+    movable.ask(b"get a b c\r\n", b"VALUE c 0 1\r\n1\r\nEND\r\n")
+    movable.ask(b"debugtime 400\r\n", b"OK\r\n")
+    wait_until(lambda: movable.get(b"c") is None, "the flush falls due")
+
+
+@ours_only
+def test_a_stopped_clock_stands_and_goes_on(movable):
+    """What is stored while it stands lives as long as it stands."""
+    movable.ask(b"debugtime p\r\n", b"OK\r\n")
+    movable.set(b"k", b"1", exptime=1)
+    now = movable.stats()["time"]
+    expire_wait(1)
+    assert movable.get(b"k") == b"1"
+    assert movable.stats()["time"] == now
+    movable.ask(b"debugtime 5\r\n", b"OK\r\n")  # it is moved all the same
+    assert movable.get(b"k") is None
+    assert int(movable.stats()["time"]) == int(now) + 5
+    movable.set(b"k", b"1", exptime=1)
+    movable.ask(b"debugtime r\r\n", b"OK\r\n")
+    wait_until(lambda: movable.get(b"k") is None, "it goes on")
+    assert int(movable.stats()["time"]) > int(now) + 5
+
+
+@ours_only
+def test_a_moved_clock_is_told_in_dumps(movable):
+    movable.ask(b"debugtime p\r\n", b"OK\r\n")
+    movable.set(b"k", b"1")
+    now = int(movable.stats()["time"])
+    movable.send(b"lru_crawler metadump all\r\n")
+    movable.expect(b"OK\r\n")
+    seen = int(re.search(rb" la=(\d+) ", movable.line()).group(1))
+    assert seen == now
+    movable.ask(b"debugtime 1000\r\n", b"OK\r\n")
+    movable.ask(b"mg k l\r\n", b"HD l1000\r\n")
