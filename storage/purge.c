@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "storage/reader.h"
 #include "storage/store_priv.h"
 #include "storage/walk.h"
 
@@ -134,7 +133,7 @@ static bool run_step(struct purge *purge, struct agent *agent, bool order)
 	struct step step = {
 		.request = &purge->request,
 		.order = order,
-		.now_seconds = reader_now_seconds(agent->reader),
+		.now_seconds = store_now_seconds(agent->store),
 		.flush_cutoff = atomic_load(&published->flush_cutoff),
 	};
 	struct store_cursor place = purge->place;

@@ -50,14 +50,6 @@ void store_reader_free(struct store_reader *reader)
 	free(reader);
 }
 
-int64_t reader_now_seconds(const struct store_reader *reader)
-{
-	const struct store_config *config = &reader->store->config;
-	int64_t us = config->now_us(config->arg);
-
-	return us / 1000000 - (us % 1000000 < 0);
-}
-
 /* From when on may be shown what was changed there, and flushed. */
 static uint64_t wait_for(const struct store *store, uint64_t position,
 			 bool flushed)
@@ -176,7 +168,7 @@ static enum store_status get_size(struct store_reader *reader, const char *key,
 	if (error != 0)
 		return reader_failed(reader, error);
 	if (!reader_judge(reader, key, key_bytes, &record,
-			  reader_now_seconds(reader), ret))
+			  store_now_seconds(reader->store), ret))
 		return STORE_NOT_FOUND;
 	ret->value_bytes = record_bytes - record.head_bytes;
 	return STORE_GROW;
@@ -204,7 +196,7 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 	if (error != 0)
 		return reader_failed(reader, error);
 	if (!reader_judge(reader, key, key_bytes, &record,
-			  reader_now_seconds(reader), ret))
+			  store_now_seconds(reader->store), ret))
 		return STORE_NOT_FOUND;
 	ret->value = bytes + record.head_bytes;
 	ret->value_bytes = data.size - record.head_bytes;

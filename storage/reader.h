@@ -22,9 +22,6 @@ struct store_reader {
 	struct gather *gather; /* of a walk, made when first needed */
 };
 
-/* The clock of expiry. */
-int64_t reader_now_seconds(const struct store_reader *reader);
-
 /*
  * Fills *ret from a record that was read just now, all but the value. Returns
  * true if the item is live.

@@ -373,6 +373,13 @@ void store_op_free(struct store_op *op)
 	free(op);
 }
 
+int64_t store_now_seconds(const struct store *store)
+{
+	int64_t us = store->config.now_us(store->config.arg);
+
+	return us / 1000000 - (us % 1000000 < 0);
+}
+
 void store_counts(const struct store *store, struct store_counts *ret)
 {
 	const struct published *published = &store->writer.published;

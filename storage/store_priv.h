@@ -46,4 +46,7 @@ struct store {
 	struct jobs jobs;
 };
 
+/* The clock of expiry: seconds since 1970, rounded down. Thread: any. */
+int64_t store_now_seconds(const struct store *store);
+
 #endif

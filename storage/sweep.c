@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "storage/reader.h"
 #include "storage/store_priv.h"
 #include "storage/walk.h"
 
@@ -130,7 +129,7 @@ static bool run_step(struct sweep *sweep, struct step *step)
 	enum store_status status;
 
 	step->sweep = sweep;
-	step->now_seconds = reader_now_seconds(sweep->agent.reader);
+	step->now_seconds = store_now_seconds(sweep->store);
 	step->reclaim_cutoff =
 		atomic_load(&sweep->store->writer.published.reclaim_cutoff);
 	status = walk_records(sweep->agent.reader, &sweep->place, ROWS_PER_STEP,
@@ -165,7 +164,7 @@ static void run_steps(struct sweep *sweep)
 static void tick(struct sweep *sweep)
 {
 	struct store *store = sweep->store;
-	int64_t now_seconds = reader_now_seconds(sweep->agent.reader);
+	int64_t now_seconds = store_now_seconds(sweep->store);
 
 	if (atomic_load(&store->writer.published.next_due) <= now_seconds)
 		writer_kick(&store->writer);

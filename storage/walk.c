@@ -158,7 +158,8 @@ enum store_status store_walk(struct store_reader *reader,
 			     store_visit_fn visit, void *arg)
 {
 	struct live_walk walk = {.reader = reader,
-				 .now_seconds = reader_now_seconds(reader),
+				 .now_seconds =
+					 store_now_seconds(reader->store),
 				 .visit = visit,
 				 .arg = arg};
 
@@ -172,7 +173,8 @@ enum store_status store_scan(struct store_reader *reader,
 {
 	struct live_walk walk = {.reader = reader,
 				 .limit = limit,
-				 .now_seconds = reader_now_seconds(reader),
+				 .now_seconds =
+					 store_now_seconds(reader->store),
 				 .visit = visit,
 				 .arg = arg};
 

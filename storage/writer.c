@@ -18,13 +18,6 @@
 /* More than any store gives out between two syncs. */
 #define STAMPS_SKIPPED (UINT64_C(1) << 32)
 
-static int64_t now_seconds(const struct store *store)
-{
-	int64_t us = store->config.now_us(store->config.arg);
-
-	return us / 1000000 - (us % 1000000 < 0);
-}
-
 static void begin(struct writer *writer)
 {
 	struct apply *apply = &writer->apply;
@@ -32,7 +25,7 @@ static void begin(struct writer *writer)
 	apply->state = writer->state;
 	memset(&apply->tally, 0, sizeof(apply->tally));
 	apply->soonest = INT64_MAX;
-	apply->now_seconds = now_seconds(writer->store);
+	apply->now_seconds = store_now_seconds(writer->store);
 	apply->position = ++writer->position;
 	apply->state.loose = writer->loose;
 	apply->state.start = writer->start;
