@@ -10,7 +10,6 @@
  * Exit status: 0 all answers were right, 1 there were errors or it could not
  * run, 64 usage.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

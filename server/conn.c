@@ -7,7 +7,6 @@
 #include "server/conn.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,11 +7,12 @@
  * walk may take as long as it likes; what is stored or deleted meanwhile may
  * or may not be seen.
  */
+#include "server/exec.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "server/exec.h"
 #include "server/shared.h"
 #include "server/slab_class.h"
 

@@ -5,9 +5,10 @@
  * the op carries a copy of it: behind struct pending lie a struct meta_copy,
  * the key and the flags as text, and the room for the answer.
  */
+#include "server/exec.h"
+
 #include <string.h>
 
-#include "server/exec.h"
 #include "server/meta.h"
 #include "server/pending.h"
 #include "server/shared.h"

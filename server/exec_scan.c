@@ -4,9 +4,10 @@
  * A scan is a stream of the connection, like a dump, and shows values as get
  * does. Its line stays in the input meanwhile, so the keys in it do, too.
  */
+#include "server/exec.h"
+
 #include <string.h>
 
-#include "server/exec.h"
 #include "server/fetch.h"
 #include "server/shared.h"
 

@@ -4,13 +4,14 @@
  * A watcher is a connection whose answer never ends: a stream that is parked
  * until its buffer holds lines. What it sends from then on is dropped.
  */
+#include "server/exec.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "server/conn_io.h"
-#include "server/exec.h"
 #include "server/pending.h"
 #include "server/shared.h"
 #include "server/slab_class.h"

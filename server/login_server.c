@@ -4,7 +4,6 @@
  */
 #include "server/login.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sysexits.h>
 

@@ -5,7 +5,6 @@
  * One table: a name, and where its number lies. The first names are those of
  * MemcacheDB.
  */
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 

@@ -8,7 +8,6 @@
 #include <event2/event.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

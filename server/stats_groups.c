@@ -2,7 +2,6 @@
  * stats_groups.c - the other groups of `stats`: settings, items, slabs,
  * sizes, conns.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -8,9 +8,7 @@
  */
 #include "server/udp.h"
 
-#include <errno.h>
 #include <event2/event.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

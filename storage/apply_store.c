@@ -1,8 +1,6 @@
 /*
  * apply_store.c - what changes the database, and the exact counts of it.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "storage/apply.h"
 #include "storage/dbt.h"
