@@ -31,6 +31,16 @@ int64_t clock_now_us(const struct clock *clock)
 	       atomic_load_explicit(&clock->shift_us, memory_order_relaxed);
 }
 
+int64_t clock_now_seconds(const struct clock *clock)
+{
+	return clock_now_us(clock) / 1000000;
+}
+
+int64_t clock_next_second(const struct clock *clock)
+{
+	return (clock_now_us(clock) + 999999) / 1000000;
+}
+
 int64_t clock_monotonic_us(void)
 {
 	return read_us(CLOCK_MONOTONIC);

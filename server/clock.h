@@ -25,6 +25,13 @@ struct clock {
 /* Microseconds since 1970. */
 int64_t clock_now_us(const struct clock *clock);
 
+/*
+ * Seconds since 1970, rounded down: what is compared with an expiry. Rounded
+ * up: what a time to live counts from, so that it never ends early.
+ */
+int64_t clock_now_seconds(const struct clock *clock);
+int64_t clock_next_second(const struct clock *clock);
+
 /* Microseconds that only grow. */
 int64_t clock_monotonic_us(void);
 

@@ -22,7 +22,7 @@ int64_t meta_ttl(const struct conn *conn, int64_t expiry)
 	if (expiry == 0)
 		return -1;
 	/* As it was rounded up when it was set. */
-	left = expiry - (clock_now_us(clock) + 999999) / 1000000;
+	left = expiry - clock_next_second(clock);
 	return left > 0 ? left : 0;
 }
 
@@ -59,7 +59,7 @@ struct proto_meta_result meta_result_of(const struct conn *conn,
 static bool would_win(const struct conn *conn, const struct store_item *item)
 {
 	const struct proto_request *req = &conn->parsed.request;
-	int64_t now = clock_now_us(&conn->worker->server->clock) / 1000000;
+	int64_t now = clock_now_seconds(&conn->worker->server->clock);
 
 	if (item->won || conn->login.read_only)
 		return false;

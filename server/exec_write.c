@@ -66,7 +66,7 @@ static bool is_dead_on_arrival(const struct server *server,
 			       const struct store_op *op)
 {
 	return op->expiry != 0 &&
-	       op->expiry <= clock_now_us(&server->clock) / 1000000;
+	       op->expiry <= clock_now_seconds(&server->clock);
 }
 
 /* True if a value in text ends as it must; that end is cut off. */

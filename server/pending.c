@@ -19,7 +19,7 @@ int64_t pending_expiry(const struct conn *conn, int64_t exptime)
 		return EXPIRY_DEAD;
 	if (exptime == 0 || exptime > RELATIVE_MAX)
 		return exptime;
-	return (clock_now_us(clock) + 999999) / 1000000 + exptime;
+	return clock_next_second(clock) + exptime;
 }
 
 /* What the request says about the change itself. */

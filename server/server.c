@@ -391,7 +391,7 @@ static int site_init(struct site *site, const struct options *options)
 	server->clock.whole_seconds = options->debug_enabled;
 	atomic_init(&server->crawler_enabled, options->crawler_enabled);
 	atomic_store(&server->memory_limit_bytes, options->cache_bytes);
-	server->access = access_new(clock_now_us(&server->clock) / 1000000);
+	server->access = access_new(clock_now_seconds(&server->clock));
 	if (server->access == NULL)
 		return -ENOMEM;
 	server->request_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -50,7 +50,7 @@ static uint64_t get_uptime(const struct snapshot *s)
 
 static uint64_t get_time(const struct snapshot *s)
 {
-	return (uint64_t)clock_now_us(&s->server->clock) / 1000000;
+	return (uint64_t)clock_now_seconds(&s->server->clock);
 }
 
 static void get_version(const struct snapshot *s, char *buf, size_t bytes)

@@ -232,7 +232,7 @@ static void say_conn(const struct registry_entry *entry,
 
 int stats_conns(struct server *server, struct stats_sink *sink, int self_fd)
 {
-	int64_t now = clock_now_us(&server->clock) / 1000000;
+	int64_t now = clock_now_seconds(&server->clock);
 	struct registry_entry *entries;
 	int count = registry_list(&server->registry, &entries);
 

@@ -267,7 +267,7 @@ static bool worker_is_finished(struct worker *worker)
 
 static void worker_look_at_clocks(struct worker *worker)
 {
-	worker->now_seconds = clock_now_us(&worker->server->clock) / 1000000;
+	worker->now_seconds = clock_now_seconds(&worker->server->clock);
 	worker->tick = clock_monotonic_us() / 1000000;
 }
 
