@@ -41,9 +41,10 @@ int store_open(const struct store_config *config, struct store **ret_store,
 	       struct store_refused *refused);
 
 /*
- * Applies and flushes what was submitted, checkpoints, ends the threads.
- * All readers and clients are freed before. Returns -EIO if the last flush
- * or the checkpoint failed (acknowledged data are safe in the log).
+ * Applies and flushes what was submitted, ends the threads, and makes a
+ * checkpoint if config.close_ms is time enough. All readers and clients are
+ * freed before. Returns -EIO if the last flush or the checkpoint failed
+ * (acknowledged data are safe in the log).
  * Thread: main. Blocks: on the disk.
  */
 int store_close(struct store *store);
