@@ -26,8 +26,8 @@ struct authfile {
 	size_t count, plain_count;
 	bool open;
 	unsigned hashes; /* of the user who has most: computed for everyone */
-	const char
-		*dummy; /* is computed in place of those that are not there */
+	/* Is computed in place of those that are not there. */
+	const char *dummy;
 };
 
 struct authfile_checker {

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/clock.h"
+
 static const struct {
 	const char *name;
 	int priority; /* as in syslog(3) */
@@ -170,17 +172,9 @@ const char *log_escape(char *buf, size_t buf_bytes, const char *data,
 	return buf;
 }
 
-static int64_t monotonic_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool log_pace(struct log_pace *pace, uint32_t every_ms, uint64_t *ret_held)
 {
-	int64_t now = monotonic_ms();
+	int64_t now = clock_monotonic_us() / 1000;
 	int_fast64_t next = atomic_load(&pace->next_ms);
 
 	/* Of several threads that come at once, one wins the exchange. */
