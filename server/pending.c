@@ -54,6 +54,7 @@ struct store_op *pending_new(struct conn *conn, enum store_op_kind kind,
 	pending = op->user;
 	pending->conn = conn;
 	pending->form = req->form;
+	pending->held = sizeof(*op) + sizeof(*pending) + more_bytes + key.len;
 	pending->no_answer =
 		req->form.quiet && req->form.dialect == PROTO_CLASSIC;
 	return op;
@@ -66,8 +67,9 @@ bool pending_always_stores(const struct store_op *op)
 
 size_t pending_held(const struct store_op *op)
 {
-	return sizeof(*op) + sizeof(struct pending) + op->key_bytes +
-	       op->value_bytes;
+	const struct pending *pending = op->user;
+
+	return pending->held + op->value_bytes;
 }
 
 void pending_expect(struct store_op *op)
@@ -88,7 +90,7 @@ void pending_submit(struct store_op *op)
 	if (pending->no_answer)
 		conn->quiet_in_flight++;
 	conn->last_op = op;
-	conn->worker->op_bytes += op->value_bytes;
+	conn->worker->op_bytes += pending_held(op);
 	worker_add_op(conn->worker, op);
 }
 
@@ -201,7 +203,7 @@ void pending_finish(struct store_op *op)
 	if (watch_wants(&conn->worker->server->watch,
 			WATCH_FETCHERS | WATCH_MUTATIONS | WATCH_DELETIONS))
 		exec_watch_write(op, pending->form.verb);
-	conn->worker->op_bytes -= op->value_bytes;
+	conn->worker->op_bytes -= pending_held(op);
 	if (pending->no_answer) {
 		conn->quiet_in_flight--;
 		conn_op_done(conn, op);

@@ -24,6 +24,7 @@ struct pending {
 	struct conn *conn;
 	struct proto_form form;
 	bool no_answer;
+	size_t held; /* memory of the op, but for its value */
 	/* Fills the answer, if it is more than a line. */
 	void (*fill)(struct store_op *op, enum proto_code code);
 	struct reply reply;
