@@ -112,9 +112,6 @@ int apply_first_number(struct apply *apply, struct store_op *op,
 bool apply_parse_number(const char *text, size_t bytes, bool more,
 			uint64_t *ret);
 
-/* Sets op->found, all but the value. */
-void apply_show_head(const struct apply *apply, struct store_op *op,
-		     const struct record *record);
 int apply_get_and_touch(struct apply *apply, struct store_op *op,
 			struct old *old);
 /* The old item may be missing. */

@@ -27,19 +27,6 @@ static int make_room(struct store_op *op, size_t record_bytes,
 	return 0;
 }
 
-void apply_show_head(const struct apply *apply, struct store_op *op,
-		     const struct record *record)
-{
-	struct store_item *found = &op->found;
-
-	found->flags = record->flags;
-	found->expiry = record->expiry;
-	found->cas = record->cas;
-	found->key_base64 = record->key_base64;
-	found->stale = record->stale;
-	found->won = record_won(record, apply->state.start);
-}
-
 /* Copies the item out for the answer. */
 static int show_found(struct apply *apply, struct store_op *op,
 		      const struct old *old)
@@ -55,7 +42,7 @@ static int show_found(struct apply *apply, struct store_op *op,
 		return error;
 	found->value = bytes + record->head_bytes;
 	found->value_bytes = old->peek.record_bytes - record->head_bytes;
-	apply_show_head(apply, op, record);
+	record_show(record, apply->state.start, found);
 	return 0;
 }
 
@@ -83,7 +70,7 @@ static int lease_new(struct apply *apply, struct store_op *op, struct old *old)
 				   empty + sizeof(empty), 0);
 	if (error != 0)
 		return error;
-	apply_show_head(apply, op, &record);
+	record_show(&record, apply->state.start, found);
 	found->won = false;
 	found->win = op->made;
 	return 0;

@@ -130,7 +130,7 @@ int apply_number(struct apply *apply, struct store_op *op, struct old *old)
 		op->status = STORE_NOT_NUMBER;
 		return 0;
 	}
-	apply_show_head(apply, op, &record);
+	record_show(&record, apply->state.start, &op->found);
 	op->number = count(op, number);
 	if (op->touch)
 		record.expiry = op->expiry;
@@ -149,6 +149,6 @@ int apply_first_number(struct apply *apply, struct store_op *op,
 	int error = apply_make(apply, op, old, &record, value, bytes);
 
 	op->number = op->initial;
-	apply_show_head(apply, op, &record);
+	record_show(&record, apply->state.start, &op->found);
 	return error;
 }

@@ -92,12 +92,7 @@ bool reader_judge(const struct store_reader *reader, const char *key,
 
 	ret->value = NULL;
 	ret->value_bytes = 0;
-	ret->flags = record->flags;
-	ret->expiry = record->expiry;
-	ret->cas = record->cas;
-	ret->key_base64 = record->key_base64;
-	ret->stale = record->stale;
-	ret->won = record_won(record, store->writer.start);
+	record_show(record, store->writer.start, ret);
 	ret->win = false;
 	ret->flushed = record_flushed(record, cutoff);
 	ret->expired = !ret->flushed && record_expired(record, now_seconds);

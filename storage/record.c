@@ -6,8 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "storage/op.h"
-
 static_assert(RECORD_HEAD_SHORT == STORE_RECORD_HEAD &&
 		      RECORD_HEAD_LONG == STORE_RECORD_HEAD_MAX,
 	      "op.h tells others of these");
@@ -144,4 +142,15 @@ void record_set_won(struct record *record, uint32_t start)
 {
 	record->won = true;
 	record->won_start = (uint16_t)start;
+}
+
+void record_show(const struct record *record, uint32_t start,
+		 struct store_item *item)
+{
+	item->flags = record->flags;
+	item->expiry = record->expiry;
+	item->cas = record->cas;
+	item->key_base64 = record->key_base64;
+	item->stale = record->stale;
+	item->won = record_won(record, start);
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "storage/op.h"
+
 #define RECORD_VERSION	  1
 #define RECORD_HEAD_SHORT 24 /* the stamp is the cas id */
 #define RECORD_HEAD_LONG  32 /* the id was given from outside */
@@ -55,6 +57,13 @@ bool record_flushed(const struct record *record, uint64_t cutoff);
  */
 bool record_won(const struct record *record, uint32_t start);
 void record_set_won(struct record *record, uint32_t start);
+
+/*
+ * Sets what a head says of an item; `start` as of record_won(). The other
+ * fields stay as they are.
+ */
+void record_show(const struct record *record, uint32_t start,
+		 struct store_item *item);
 
 /* Little-endian numbers at any alignment, for every format of the store. */
 void record_put32(void *to, uint32_t value);
