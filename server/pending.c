@@ -179,16 +179,18 @@ static void fill_line(struct store_op *op, enum proto_code code)
 	struct pending *pending = op->user;
 	const struct proto_form *form = &pending->form;
 	struct proto_slice line = {pending->text, 0};
+	const struct server *server = pending->conn->worker->server;
+	uint64_t cas = server->options->cas_enabled ? op->cas : 0;
 
 	if (proto_is_silent(form, code))
 		line.len = 0;
 	else if (code == PROTO_DONE &&
 		 (op->kind == STORE_INCR || op->kind == STORE_DECR))
-		line = proto_number(form, op->number, op->cas, pending->text);
+		line = proto_number(form, op->number, cas, pending->text);
 	else if (code == PROTO_DONE && op->kind == STORE_TOUCH)
-		line = proto_touched(form, op->flags, op->cas, pending->text);
+		line = proto_touched(form, op->flags, cas, pending->text);
 	else
-		line = proto_answer(form, code, op->cas, pending->text);
+		line = proto_answer(form, code, cas, pending->text);
 	output_fill(&pending->conn->out, &pending->reply, line.data, line.len,
 		    0);
 }

@@ -475,3 +475,13 @@ def test_counters(binary, talk):
         "cmd_set": 2, "cas_badval": 1, "get_hits": 1, "get_misses": 1,
         "incr_hits": 1, "touch_hits": 1, "cmd_touch": 1, "delete_hits": 1,
         "total_items": 1}
+
+
+def test_disabled_cas_shows_0(new_server):
+    with new_server("--disable-cas").connect() as talk:
+        for opcode, extras, value in [
+                (SET, stored(), b"1"), (APPEND, b"", b"1"),
+                (INCR, counted(1), b""), (TOUCH, seconds(0), b""),
+                (GET, b"", b""), (GAT, seconds(0), b"")]:
+            answer = ask(talk, opcode, b"k", value, extras)
+            assert (answer.status, answer.cas) == (OK, 0), opcode
