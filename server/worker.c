@@ -302,10 +302,11 @@ void worker_free(struct worker *worker)
 		event_free(worker->tick_event);
 	if (worker->base != NULL)
 		event_base_free(worker->base);
-	if (worker->wake_fd >= 0)
-		(void)close(worker->wake_fd);
+	/* Only then nobody wakes this worker any more. */
 	if (worker->client != NULL)
 		store_client_free(worker->client);
+	if (worker->wake_fd >= 0)
+		(void)close(worker->wake_fd);
 	store_reader_free(worker->reader);
 	free(worker->tls);
 	pool_done(&worker->pool);
