@@ -16,9 +16,10 @@
 #include "server/shared.h"
 #include "server/udp.h"
 
-/* In flight: writes and gat keys of a connection, bytes of a worker's. */
+/* In flight: writes and gat keys of a connection, and of a worker. */
 #define CONN_OPS_MAX	 1024
 #define CONN_GATS_MAX	 16
+#define WORKER_GATS_MAX	 64
 #define WORKER_BYTES_MAX (64 * 1024 * 1024)
 
 void conn_set_step(struct conn *conn, enum conn_step step)
@@ -100,11 +101,29 @@ void conn_leave_lists(struct conn *conn)
 
 /* --- steps -------------------------------------------------------------- */
 
+bool conn_is_short(const struct conn *conn)
+{
+	return conn->worker->pool.held > WORKER_HELD_MAX;
+}
+
+bool conn_is_full(const struct conn *conn)
+{
+	return conn->out.held >
+	       (conn_is_short(conn) ? CONN_HELD_SHORT : CONN_HELD_MAX);
+}
+
+/* What a write finds may be big. */
+static bool has_room_for_found(const struct conn *conn)
+{
+	return conn->gats < (conn_is_short(conn) ? 1 : CONN_GATS_MAX) &&
+	       conn->worker->gats < WORKER_GATS_MAX;
+}
+
 bool conn_can_go_on(struct conn *conn, unsigned needs)
 {
-	if (conn->out.held > CONN_HELD_MAX)
+	if (conn_is_full(conn))
 		return false;
-	if ((needs & CONN_NEEDS_FOUND) && conn->gats >= CONN_GATS_MAX)
+	if ((needs & CONN_NEEDS_FOUND) && !has_room_for_found(conn))
 		return false;
 	if ((needs & CONN_NEEDS_DONE) && conn->in_flight > 0)
 		return false;

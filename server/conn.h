@@ -32,8 +32,13 @@
 #include "server/worker.h"
 
 #define CONN_MAGIC 0x636f6e6eu
-/* Memory of answers above which a connection starts no further command. */
-#define CONN_HELD_MAX (4 * 1024 * 1024)
+/*
+ * Memory of answers above which a connection starts no further command: if
+ * memory is plenty, and if the connections of its worker have much together.
+ */
+#define CONN_HELD_MAX	(4 * 1024 * 1024)
+#define CONN_HELD_SHORT (64 * 1024)
+#define WORKER_HELD_MAX (128 * 1024 * 1024)
 
 enum conn_step {
 	CONN_COMMAND,
@@ -138,6 +143,12 @@ void conn_new(struct worker *worker, const struct arrival *arrival);
 
 /* Runs steps until one wants something that is not there. */
 void conn_run(struct conn *conn);
+
+/* True if the connections of its worker hold much memory together. */
+bool conn_is_short(const struct conn *conn);
+
+/* True if it has more answers than it may have before it goes on. */
+bool conn_is_full(const struct conn *conn);
 
 /* True if what a parked connection waits for has come. */
 bool conn_can_go_on(struct conn *conn, unsigned needs);

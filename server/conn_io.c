@@ -13,6 +13,15 @@
 #include "server/shared.h"
 #include "server/udp.h"
 
+/* The longest line, and what may come behind it; less if memory is short. */
+static size_t input_max(const struct conn *conn)
+{
+	if (conn_is_short(conn))
+		return CONN_HELD_SHORT;
+	return conn->worker->server->limits.get_line_max_bytes +
+	       POOL_BLOCK_BYTES;
+}
+
 /* Reads once: a block of a value straight to where it belongs. */
 static ssize_t conn_read(struct conn *conn)
 {
@@ -21,9 +30,7 @@ static ssize_t conn_read(struct conn *conn)
 	int count = 0;
 	ssize_t got;
 
-	room = input_reserve(&conn->in, &conn->worker->pool,
-			     conn->worker->server->limits.get_line_max_bytes +
-				     POOL_BLOCK_BYTES);
+	room = input_reserve(&conn->in, &conn->worker->pool, input_max(conn));
 	if (room == 0) {
 		errno = ENOBUFS;
 		return -1;

@@ -58,6 +58,7 @@ static void fill_gat(struct store_op *op, enum proto_code code)
 	bool is_over = conn->gat_failed == pending->list;
 
 	conn->gats--;
+	conn->worker->gats--;
 	if (is_over) {
 		end.len = 0;
 	} else if (code == PROTO_DONE) {
@@ -102,6 +103,7 @@ static enum conn_next gat_more(struct conn *conn)
 		output_expect(&conn->out, &pending->reply, NULL, 0);
 		output_expect(&conn->out, &pending->end, op, pending_held(op));
 		conn->gats++;
+		conn->worker->gats++;
 		pending_submit(op);
 	} while (!is_last);
 	return CONN_AGAIN;

@@ -229,6 +229,7 @@ static void fill_lease(struct store_op *op, enum proto_code code)
 	size_t bytes;
 
 	conn->gats--;
+	conn->worker->gats--;
 	count_lease(op, code);
 	if (fill_refusal(op, code))
 		return;
@@ -268,6 +269,7 @@ enum conn_next meta_lease(struct conn *conn, const struct proto_request *req,
 	op->recache_seconds = req->meta.recache_seconds;
 	op->head_room = PROTO_META_HEAD_MAX;
 	conn->gats++;
+	conn->worker->gats++;
 	return meta_send(op, fill_lease);
 }
 

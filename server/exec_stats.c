@@ -186,7 +186,8 @@ answer_pairs(struct conn *conn, const struct proto_request *req,
 	return exec_answer(conn, &req->form, PROTO_END);
 }
 
-enum conn_next exec_stats(struct conn *conn, const struct proto_request *req)
+static enum conn_next answer_group(struct conn *conn,
+				   const struct proto_request *req)
 {
 	if (req->arg_count == 0)
 		return answer_pairs(conn, req, stats_general);
@@ -198,4 +199,13 @@ enum conn_next exec_stats(struct conn *conn, const struct proto_request *req)
 		return answer_pairs(conn, req, groups[i].pairs);
 	}
 	return refuse(conn, req, PROTO_ERR_UNKNOWN);
+}
+
+enum conn_next exec_stats(struct conn *conn, const struct proto_request *req)
+{
+	enum conn_next next = answer_group(conn, req);
+	bool is_done = next == CONN_AGAIN && conn->step == CONN_COMMAND;
+
+	/* It is as much work as many commands: one a turn. */
+	return is_done ? CONN_YIELD : next;
 }

@@ -9,6 +9,7 @@
 
 static void input_free(struct input *in, struct pool *pool)
 {
+	pool->held -= in->cap;
 	if (in->cap == POOL_BLOCK_BYTES)
 		pool_give(pool, in->memory);
 	else
@@ -33,6 +34,7 @@ static bool input_grow(struct input *in, struct pool *pool)
 	in->start = 0;
 	in->memory = memory;
 	in->cap = cap;
+	pool->held += cap;
 	return true;
 }
 

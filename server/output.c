@@ -33,6 +33,18 @@ void output_init(struct output *out, struct pool *pool)
 	out->tail = &out->head;
 }
 
+static void output_hold(struct output *out, size_t bytes)
+{
+	out->held += bytes;
+	out->pool->held += bytes;
+}
+
+static void output_release(struct output *out, size_t bytes)
+{
+	out->held -= bytes;
+	out->pool->held -= bytes;
+}
+
 /* --- blocks ------------------------------------------------------------- */
 
 static struct output_block *block_take(struct output *out)
@@ -44,7 +56,7 @@ static struct output_block *block_take(struct output *out)
 	block->replies = 0;
 	block->free = (char *)(block + 1);
 	block->end = (char *)block + POOL_BLOCK_BYTES;
-	out->held += POOL_BLOCK_BYTES;
+	output_hold(out, POOL_BLOCK_BYTES);
 	return block;
 }
 
@@ -54,7 +66,7 @@ static void block_leave(struct output *out, struct output_block *block)
 		return;
 	if (out->open == block)
 		out->open = NULL;
-	out->held -= POOL_BLOCK_BYTES;
+	output_release(out, POOL_BLOCK_BYTES);
 	pool_give(out->pool, block);
 }
 
@@ -69,7 +81,7 @@ static void output_pop(struct output *out)
 		out->tail = &out->head;
 		out->last = NULL;
 	}
-	out->held -= reply->held;
+	output_release(out, reply->held);
 	switch (reply->home) {
 	case REPLY_BLOCK:
 		block_leave(out, reply->block);
@@ -97,7 +109,7 @@ static void output_append(struct output *out, struct reply *reply)
 	*out->tail = reply;
 	out->tail = &reply->next;
 	out->last = reply;
-	out->held += reply->held;
+	output_hold(out, reply->held);
 }
 
 /* --- small answers ------------------------------------------------------ */
@@ -228,7 +240,7 @@ void output_fill(struct output *out, struct reply *reply, const char *data,
 	reply->data = data;
 	reply->bytes = bytes;
 	reply->held += more;
-	out->held += more;
+	output_hold(out, more);
 }
 
 /* --- sending ------------------------------------------------------------ */

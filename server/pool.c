@@ -62,7 +62,7 @@ void pool_trim(struct pool *pool)
 
 void pool_done(struct pool *pool)
 {
-	assert(pool->taken == 0);
+	assert(pool->taken == 0 && pool->held == 0);
 	while (pool->free != NULL) {
 		struct pool_block *block = pool->free;
 

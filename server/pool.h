@@ -20,6 +20,8 @@ struct pool {
 	size_t free_count;
 	size_t taken; /* blocks lent out now */
 	size_t most;  /* and at once, since the last trim */
+	/* Memory of all inputs and outputs, blocks included: they count it. */
+	size_t held;
 };
 
 /* Returns POOL_BLOCK_BYTES of memory, or NULL: no memory. */

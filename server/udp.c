@@ -17,7 +17,7 @@
 #include "server/conn_io.h"
 #include "server/shared.h"
 
-/* Under way at the same time. At most CONN_HELD_MAX of answers each. */
+/* Under way at the same time. See conn_is_full() for their memory. */
 #define UDP_REQUESTS_MAX 128
 /* Read in one go, so that the connections get their turn. */
 #define UDP_READS_A_TURN 32
@@ -82,7 +82,7 @@ void udp_send(struct conn *conn)
 	struct worker *worker = conn->worker;
 	size_t bytes;
 
-	if (conn->out.held > CONN_HELD_MAX) {
+	if (conn_is_full(conn)) {
 		log_write(&worker->server->log, LOG_LEVEL_DEBUG,
 			  "%s asks for more than a datagram may", conn->addr);
 		conn_close(conn);

@@ -76,6 +76,7 @@ struct worker {
 	struct store_op *ops; /* writes of this turn, in order */
 	struct store_op **ops_tail;
 	uint64_t op_bytes;   /* memory of writes in flight */
+	unsigned gats;	     /* that bring a value back, in flight */
 	unsigned logins;     /* that are to come back as checked */
 	int64_t now_seconds; /* since 1970, of this turn */
 	int64_t tick;	     /* monotonic seconds, of this turn */

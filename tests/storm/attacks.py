@@ -112,7 +112,7 @@ class Attacks:
         size = most + self.pick((-1000, -1, 0, 0, 1, 2, most))
         head = b"%s big 0 0 %d\r\n" % (self.pick((b"set", b"append", b"add")),
                                        size)
-        value = bytes(size)
+        value = b"v" * size
         if self.chance(0.3):
             return self.said(head + value[:self.dice.randrange(size)])
         return self.said((head + value + b"\r\n") * self.pick((1, 2, 5))

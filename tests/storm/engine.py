@@ -4,6 +4,7 @@ In each turn one open connection, chosen by dice, takes one step. No socket
 blocks: what cannot be sent stays for a later turn, and is given up when the
 peer has not taken it for long.
 """
+import collections
 import errno
 import socket
 import ssl
@@ -15,6 +16,7 @@ from storm.scripts import CLOSE, DRAIN, HALF, LISTEN, RESET, SEND, WAIT
 PATIENCE_TURNS = 100
 READ_BYTES = 1 << 16
 NARROW_BYTES = 2304
+RECORDED_BYTES = 32 << 20
 # how often the server is looked after, and when it is given time
 LOOK_TURNS = 64
 BREATH_S = 0.001
@@ -124,6 +126,22 @@ def call(family, address, narrow, is_datagram=False):
     return sock
 
 
+class Recording:
+    """The scripts that were begun last: what is long over is forgotten."""
+
+    def __init__(self):
+        self.total = 0
+        self.bytes = 0
+        self.kept = collections.deque()
+
+    def add(self, script):
+        self.total += 1
+        self.bytes += len(script.sent())
+        self.kept.append(script)
+        while self.bytes > RECORDED_BYTES and len(self.kept) > 1:
+            self.bytes -= len(self.kept.popleft().sent())
+
+
 class Engine:
     """places: {name: function that calls it, given `narrow`}."""
 
@@ -132,15 +150,17 @@ class Engine:
         self.dice = dice
         self.width = width
         self.open = []
-        self.begun = []
+        self.begun = Recording()
 
     def _start(self, script):
-        self.begun.append(script)
+        """False: its queue is full, or it is gone; others will tell."""
+        self.begun.add(script)
         try:
             sock = self.places[script.place](script.narrow)
         except OSError:
-            return  # its queue is full, or it is gone: others will tell
+            return False
         self.open.append(Player(script, sock))
+        return True
 
     def _fill(self, source):
         """False: there are no more scripts."""
@@ -148,7 +168,8 @@ class Engine:
             script = next(source, None)
             if script is None:
                 return False
-            self._start(script)
+            if not self._start(script):
+                return True
         return True
 
     def _turn(self):

@@ -19,8 +19,9 @@ def report(trial, failure, patience_s, tell=lambda line: None):
     """Records what was played, shortens it if it fails again; a text."""
     scene, seed = trial.scene, trial.seed
     path = folder() / f"storm-{scene.name}-{seed}.jsonl"
-    scripts = list(trial.begun)
+    scripts = list(trial.begun.kept)
     save(path, scripts)
+    tell(failure)
     lines = [f"{scene.name}, seed {seed}: {failure}"]
     if patience_s > 0 and Trial(scene, seed, scripts=scripts).hold():
         scripts = reduce(scene, seed, scripts, patience_s, tell)

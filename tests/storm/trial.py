@@ -7,7 +7,7 @@ from differential.shrink import shrink
 from harness.packet import binary_stats
 from harness.wait import wait_until
 from storm.attacks import Attacks
-from storm.engine import Engine
+from storm.engine import Engine, Recording
 from storm.scenes import Stage
 from storm.witness import Ascii, Binary, Witness
 
@@ -60,7 +60,7 @@ class Trial:
         self.scripts = scripts
         self.count = count
         self.seconds = seconds
-        self.begun = []
+        self.begun = Recording()
         self.asked = 0  # what the witnesses have
         self.rss_peak = 0
 

@@ -173,7 +173,8 @@ class Witness:
                 self.done += 1
             self.check(self.client)
         except (AssertionError, OSError, EOFError, ValueError) as failure:
-            self.failure = f"{self.keys[0]!r} and so on: {failure!r}"
+            self.failure = f"{self.keys[0]!r} and so on, after {self.done} " \
+                f"answers: {failure!r}"
         finally:
             self.client.talk.close()
 
