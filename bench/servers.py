@@ -138,8 +138,9 @@ class Memcachedb(Memcached):
     def arguments(self):
         arguments = ["-l", self.host, "-p", str(self.port), "-H", self.home,
                      "-t", str(self.settings.threads),
-                     "-m", str(self.settings.cache), "-c", "4096",
-                     f"--sync={self.sync}"]
+                     "-m", str(self.settings.cache // 2),
+                     f"--item-cache={self.settings.cache // 2}m",
+                     "-c", "4096", f"--sync={self.sync}"]
         return arguments + (["-u", "root"] if os.getuid() == 0 else [])
 
 

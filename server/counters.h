@@ -20,6 +20,7 @@
 	X(cmd_touch)              \
 	X(cmd_meta)               \
 	X(get_hits)               \
+	X(item_cache_hits)        \
 	X(get_misses)             \
 	X(get_expired)            \
 	X(get_flushed)            \

@@ -7,6 +7,8 @@
 
 /* Keys of one turn; a longer list gives way to other connections. */
 #define GET_KEYS_A_TURN 64
+/* Keys whose items are fetched ahead from memory. */
+#define GET_KEYS_AHEAD 16
 
 static size_t get_head(struct conn *conn, char *buf, struct proto_slice key,
 		       struct store_item *item, bool *with_value)
@@ -34,6 +36,7 @@ void exec_count_get(struct conn *conn, struct proto_slice key,
 	prefixes_count(prefixes, PREFIX_GET, key.data, key.len);
 	if (status == STORE_OK) {
 		COUNT(worker, get_hits);
+		COUNT_N(worker, item_cache_hits, item->cached);
 		prefixes_count(prefixes, PREFIX_HIT, key.data, key.len);
 		return;
 	}
@@ -61,13 +64,34 @@ static enum store_status get_one(struct conn *conn, struct proto_slice key)
 	return status;
 }
 
+/* Brings what the next keys of a list need nearer, all at once. */
+static void look_ahead(const struct conn *conn)
+{
+	const struct proto_request *req = &conn->parsed.request;
+	const struct store_reader *reader = conn->worker->reader;
+
+	for (unsigned nearness = 0; nearness < 2; nearness++) {
+		struct proto_slice key = req->key, keys = req->keys;
+		unsigned left = GET_KEYS_AHEAD;
+
+		do {
+			store_expect(reader, key.data, key.len, nearness);
+		} while (--left > 0 && proto_next_key(&keys, &key));
+	}
+}
+
 static enum conn_next get_more(struct conn *conn)
 {
 	struct proto_request *req = &conn->parsed.request;
 	unsigned left = GET_KEYS_A_TURN;
 
 	while (left-- > 0) {
-		enum store_status status = get_one(conn, req->key);
+		enum store_status status;
+
+		if (left % GET_KEYS_AHEAD == GET_KEYS_AHEAD - 1 &&
+		    req->keys.len > 0)
+			look_ahead(conn);
+		status = get_one(conn, req->key);
 
 		/* The end of the command: what was found stays an answer. */
 		if (status != STORE_OK && status != STORE_NOT_FOUND)

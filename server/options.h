@@ -109,6 +109,7 @@ struct options {
 	enum options_access access;
 	uint64_t page_bytes;
 	uint64_t cache_bytes;
+	uint64_t item_cache_bytes; /* 0: none */
 	bool shared_regions;
 	enum store_sync sync;
 	uint32_t sync_interval_ms; /* STORE_SYNC_INTERVAL */

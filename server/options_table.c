@@ -248,6 +248,11 @@ const struct option_row option_rows[] = {
 	  .arg = "size", .preset = "64", FIELD(cache_bytes),
 	  .min = MIB, .max = 16 * TIB, .unit = MIB, .setting = "maxbytes",
 	  .help = "cache, in megabytes; what does not fit stays on disk" },
+	{ OPTION_SIZE, OPTION_DATA, .name = "item-cache", .arg = "size",
+	  .preset = "32m", FIELD(item_cache_bytes), .max = 16 * TIB,
+	  .unit = 1, .setting = "item_cache",
+	  .help = "memory for items that were read lately, beside -m; their "
+		  "gets need not look into the data; 0: none" },
 	{ OPTION_SYNC, OPTION_DATA, .name = "sync", .arg = "mode",
 	  .preset = "always", .setting = "sync",
 	  .help = "when a write is answered: always: it is on disk; write: the "

@@ -163,6 +163,7 @@ int startup_open_store(struct server *server)
 		.home = options->data_dir,
 		.data_file = options->data_file,
 		.log_dir = options->log_dir,
+		.item_cache_bytes = options->item_cache_bytes,
 		.cache_bytes = options->cache_bytes,
 		.page_bytes = (uint32_t)options->page_bytes,
 		.log_buffer_bytes = (uint32_t)options->log_buffer_bytes,

@@ -44,6 +44,7 @@ static const struct line lines[] = {
 	AT("pages_dirty", engine.pages_dirty),
 	AT("pages_read", engine.pages_read),
 	AT("pages_written", engine.pages_written),
+	AT("item_cache_hits", totals[COUNTER_item_cache_hits]),
 	/* the log, and checkpoints */
 	AT("log_file", engine.log_file),
 	AT("log_offset", engine.log_offset),

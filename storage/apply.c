@@ -13,11 +13,12 @@
 #define SCRATCH_KEPT (1U << 20)
 
 int apply_init(struct apply *apply, struct env *env,
-	       struct change_table *changes)
+	       struct change_table *changes, struct cache *cache)
 {
 	memset(apply, 0, sizeof(*apply));
 	apply->env = env;
 	apply->changes = changes;
+	apply->cache = cache;
 	apply->value_max_bytes = env->config->value_max_bytes;
 	apply->flush_grace_seconds = env->config->flush_grace_seconds;
 	apply->peek_room = malloc(PEEK_BYTES);

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "storage/cache.h"
 #include "storage/change.h"
 #include "storage/meta.h"
 #include "storage/op.h"
@@ -38,6 +39,7 @@ struct tally {
 struct apply {
 	struct env *env;
 	struct change_table *changes;
+	struct cache *cache;
 	uint32_t value_max_bytes;
 	uint32_t flush_grace_seconds;
 	unsigned char *peek_room; /* for the old record's first bytes */
@@ -62,7 +64,7 @@ struct old {
 
 /* Returns 0 or -ENOMEM. */
 int apply_init(struct apply *apply, struct env *env,
-	       struct change_table *changes);
+	       struct change_table *changes, struct cache *cache);
 void apply_done(struct apply *apply);
 
 /* Gives back scratch memory that a big value left behind. */

@@ -43,7 +43,8 @@ static void note_expiry(struct apply *apply, int64_t expiry)
 
 static void note_change(struct apply *apply, const struct store_op *op)
 {
-	change_note(apply->changes, op->key, op->key_bytes, apply->position);
+	change_note(apply->changes, op->hash, apply->position);
+	cache_drop(apply->cache, op->hash);
 }
 
 void apply_take_stamp(struct apply *apply, struct store_op *op,

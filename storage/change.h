@@ -27,13 +27,11 @@ struct change_table {
 struct change_table *change_table_new(void);
 void change_table_free(struct change_table *table); /* NULL is fine */
 
-/* Thread: the writer. Positions only grow. */
-void change_note(struct change_table *table, const char *key, size_t key_bytes,
-		 uint64_t position);
+/* hash: key_hash() of the key. Thread: the writer. Positions only grow. */
+void change_note(struct change_table *table, uint64_t hash, uint64_t position);
 
 /* Thread: any. */
-uint64_t change_last(const struct change_table *table, const char *key,
-		     size_t key_bytes);
+uint64_t change_last(const struct change_table *table, uint64_t hash);
 
 /* The same of all keys. Thread: any. */
 uint64_t change_newest(const struct change_table *table);

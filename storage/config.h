@@ -36,7 +36,8 @@ struct store_config {
 	const char *home;      /* directory; made with mode 0750 if missing */
 	const char *data_file; /* name inside home */
 	const char *log_dir;   /* NULL: home */
-	uint64_t cache_bytes;
+	uint64_t cache_bytes;  /* of Berkeley DB, in pages */
+	uint64_t item_cache_bytes; /* of records, in front of it; 0: none */
 	/*
 	 * At creation only; 512..65536, a power of 2. Above 4096 a kill or a
 	 * power cut can damage a page beyond repair.

@@ -74,6 +74,7 @@ struct store_item {
 	uint64_t cas;
 	uint64_t shown_from;   /* may be sent once this is durable; 0: now */
 	bool expired, flushed; /* NOT_FOUND: there was one, but no more */
+	bool cached;	       /* it was read from the cache of records */
 	bool key_base64;       /* its key was given as base64 */
 	bool stale;	       /* invalidated, not yet stored anew */
 	bool won;	       /* somebody has the right to compute it anew */
@@ -133,6 +134,7 @@ struct store_op {
 	size_t head_room;
 	/* the store's own */
 	uint64_t ticket;
+	uint64_t hash; /* of the key */
 	struct store_client *client;
 	struct store_op *client_next;
 	uint64_t new_cas;   /* becomes `cas` when the change is committed */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "storage/dbt.h"
+#include "storage/hash.h"
 #include "storage/store_priv.h"
 
 int store_reader_new(struct store *store, struct store_reader **ret_reader)
@@ -68,12 +69,11 @@ static uint64_t wait_for(const struct store *store, uint64_t position,
 	return position;
 }
 
-/* Looks at the table of changes only now that the database was read. */
-static uint64_t shown_from(const struct store *store, const char *key,
-			   size_t key_bytes, bool flushed)
+/* Looks at the table of changes only now that the item was read. */
+static uint64_t shown_from(const struct store *store, uint64_t hash,
+			   bool flushed)
 {
-	return wait_for(store, change_last(store->changes, key, key_bytes),
-			flushed);
+	return wait_for(store, change_last(store->changes, hash), flushed);
 }
 
 uint64_t store_scanned(const struct store_reader *reader)
@@ -83,9 +83,9 @@ uint64_t store_scanned(const struct store_reader *reader)
 	return wait_for(store, change_newest(store->changes), true);
 }
 
-bool reader_judge(const struct store_reader *reader, const char *key,
-		  size_t key_bytes, const struct record *record,
-		  int64_t now_seconds, struct store_item *ret)
+bool reader_judge(const struct store_reader *reader, uint64_t hash,
+		  const struct record *record, int64_t now_seconds,
+		  struct store_item *ret)
 {
 	const struct store *store = reader->store;
 	uint64_t cutoff = atomic_load(&store->writer.published.flush_cutoff);
@@ -94,9 +94,10 @@ bool reader_judge(const struct store_reader *reader, const char *key,
 	ret->value_bytes = 0;
 	record_show(record, store->writer.start, ret);
 	ret->win = false;
+	ret->cached = false;
 	ret->flushed = record_flushed(record, cutoff);
 	ret->expired = !ret->flushed && record_expired(record, now_seconds);
-	ret->shown_from = shown_from(store, key, key_bytes, ret->flushed);
+	ret->shown_from = shown_from(store, hash, ret->flushed);
 	return !ret->flushed && !ret->expired;
 }
 
@@ -113,12 +114,19 @@ enum store_status reader_failed(struct store_reader *reader, int error)
 	return error == ENOMEM ? STORE_NO_MEMORY : STORE_FAILED;
 }
 
+/* A key that is looked for. */
+struct wanted {
+	const char *key;
+	size_t key_bytes;
+	uint64_t hash;
+};
+
 static enum store_status missing(const struct store_reader *reader,
-				 const char *key, size_t key_bytes,
+				 const struct wanted *wanted,
 				 struct store_item *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	ret->shown_from = shown_from(reader->store, key, key_bytes, false);
+	ret->shown_from = shown_from(reader->store, wanted->hash, false);
 	return STORE_NOT_FOUND;
 }
 
@@ -126,14 +134,13 @@ static enum store_status missing(const struct store_reader *reader,
  * Reads the record, or its first `part` bytes if part is not 0. Sets
  * data->size, on DB_BUFFER_SMALL to that of the whole record.
  */
-static int read_record(struct store_reader *reader, const char *key,
-		       size_t key_bytes, void *to, size_t room, size_t part,
-		       DBT *data)
+static int read_record(struct store_reader *reader, const struct wanted *wanted,
+		       void *to, size_t room, size_t part, DBT *data)
 {
 	DBT key_dbt;
 	int error;
 
-	dbt_in(&key_dbt, key, key_bytes);
+	dbt_in(&key_dbt, wanted->key, wanted->key_bytes);
 	do {
 		dbt_out(data, to, room);
 		if (part != 0) {
@@ -145,24 +152,50 @@ static int read_record(struct store_reader *reader, const char *key,
 	return error;
 }
 
+/* Reads the record from the cache, or from the database into it, too. */
+static int find_record(struct store_reader *reader, const struct wanted *wanted,
+		       void *to, size_t room, size_t *ret_bytes,
+		       bool *ret_cached)
+{
+	struct store *store = reader->store;
+	struct cache_ticket ticket;
+	DBT data;
+	int error;
+
+	*ret_cached = cache_get(&store->cache, wanted->hash, wanted->key,
+				wanted->key_bytes, to, room, ret_bytes);
+	if (*ret_cached)
+		return 0;
+	/* In this order: a change that is under way must be seen as such. */
+	ticket.change = change_last(store->changes, wanted->hash);
+	ticket.steady = ticket.change <= atomic_load(&store->clients.applied);
+	error = read_record(reader, wanted, to, room, 0, &data);
+	*ret_bytes = data.size;
+	if (error == 0)
+		cache_put(&store->cache, wanted->hash, wanted->key,
+			  wanted->key_bytes, to, data.size, store->changes,
+			  &ticket);
+	return error;
+}
+
 /* The record is bigger than the buffer: is it worth more room? */
-static enum store_status get_size(struct store_reader *reader, const char *key,
-				  size_t key_bytes, size_t record_bytes,
-				  struct store_item *ret)
+static enum store_status get_size(struct store_reader *reader,
+				  const struct wanted *wanted,
+				  size_t record_bytes, struct store_item *ret)
 {
 	unsigned char head[RECORD_HEAD_LONG];
 	struct record record;
 	DBT data;
-	int error = read_record(reader, key, key_bytes, head, sizeof(head),
+	int error = read_record(reader, wanted, head, sizeof(head),
 				sizeof(head), &data);
 
 	if (error == DB_NOTFOUND)
-		return missing(reader, key, key_bytes, ret);
+		return missing(reader, wanted, ret);
 	if (error == 0)
 		error = record_decode(head, data.size, &record);
 	if (error != 0)
 		return reader_failed(reader, error);
-	if (!reader_judge(reader, key, key_bytes, &record,
+	if (!reader_judge(reader, wanted->hash, &record,
 			  store_now_seconds(reader->store), ret))
 		return STORE_NOT_FOUND;
 	ret->value_bytes = record_bytes - record.head_bytes;
@@ -173,27 +206,42 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 			    size_t key_bytes, char *buf, size_t buf_bytes,
 			    size_t head_room, struct store_item *ret)
 {
+	const struct wanted wanted = {key, key_bytes, key_hash(key, key_bytes)};
 	size_t room = buf_bytes > head_room ? buf_bytes - head_room : 0;
 	char *bytes = buf + (room > 0 ? head_room : 0);
 	struct record record;
-	DBT data;
+	size_t record_bytes;
+	bool cached;
 	int error;
 
 	if (room > UINT32_MAX)
 		room = UINT32_MAX;
-	error = read_record(reader, key, key_bytes, bytes, room, 0, &data);
+	error = find_record(reader, &wanted, bytes, room, &record_bytes,
+			    &cached);
 	if (error == DB_NOTFOUND)
-		return missing(reader, key, key_bytes, ret);
+		return missing(reader, &wanted, ret);
 	if (error == DB_BUFFER_SMALL)
-		return get_size(reader, key, key_bytes, data.size, ret);
+		return get_size(reader, &wanted, record_bytes, ret);
 	if (error == 0)
-		error = record_decode(bytes, data.size, &record);
+		error = record_decode(bytes, record_bytes, &record);
 	if (error != 0)
 		return reader_failed(reader, error);
-	if (!reader_judge(reader, key, key_bytes, &record,
+	if (!reader_judge(reader, wanted.hash, &record,
 			  store_now_seconds(reader->store), ret))
 		return STORE_NOT_FOUND;
+	ret->cached = cached;
 	ret->value = bytes + record.head_bytes;
-	ret->value_bytes = data.size - record.head_bytes;
+	ret->value_bytes = record_bytes - record.head_bytes;
 	return STORE_OK;
+}
+
+void store_expect(const struct store_reader *reader, const char *key,
+		  size_t key_bytes, unsigned nearness)
+{
+	uint64_t hash = key_hash(key, key_bytes);
+
+	if (nearness == 0)
+		cache_prefetch_index(&reader->store->cache, hash);
+	else
+		cache_prefetch_record(&reader->store->cache, hash);
 }

@@ -26,9 +26,9 @@ struct store_reader {
  * Fills *ret from a record that was read just now, all but the value. Returns
  * true if the item is live.
  */
-bool reader_judge(const struct store_reader *reader, const char *key,
-		  size_t key_bytes, const struct record *record,
-		  int64_t now_seconds, struct store_item *ret);
+bool reader_judge(const struct store_reader *reader, uint64_t hash,
+		  const struct record *record, int64_t now_seconds,
+		  struct store_item *ret);
 
 /* Says what went wrong, bounded; returns STORE_FAILED or STORE_NO_MEMORY. */
 enum store_status reader_failed(struct store_reader *reader, int error);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/hash.h"
 #include "storage/refuse.h"
 #include "storage/store_priv.h"
 
@@ -278,10 +279,15 @@ int store_open(const struct store_config *config, struct store **ret_store,
 		rc = refuse(refused, STORE_REFUSED_SYSTEM, ENOMEM, "no memory");
 		goto out_free;
 	}
-	rc = clients_init(&store->clients, config->readers_max + OWN_READERS);
+	rc = cache_init(&store->cache, config->item_cache_bytes);
 	if (rc != 0) {
 		(void)refuse(refused, STORE_REFUSED_SYSTEM, -rc, "no memory");
 		goto out_changes;
+	}
+	rc = clients_init(&store->clients, config->readers_max + OWN_READERS);
+	if (rc != 0) {
+		(void)refuse(refused, STORE_REFUSED_SYSTEM, -rc, "no memory");
+		goto out_cache;
 	}
 	rc = open_parts(store, refused);
 	if (rc != 0)
@@ -291,6 +297,8 @@ int store_open(const struct store_config *config, struct store **ret_store,
 
 out_clients:
 	clients_done(&store->clients);
+out_cache:
+	cache_done(&store->cache);
 out_changes:
 	change_table_free(store->changes);
 out_free:
@@ -335,6 +343,7 @@ int store_close(struct store *store)
 		rc = -EIO;
 	home_close(&store->home);
 	clients_done(&store->clients);
+	cache_done(&store->cache);
 	change_table_free(store->changes);
 	free(store);
 	return rc;
@@ -358,8 +367,10 @@ struct store_op *store_op_new(enum store_op_kind kind, const char *key,
 	op->user = bytes + user_at;
 	op->key = bytes + key_at;
 	op->key_bytes = key_bytes;
-	if (key_bytes > 0)
+	if (key_bytes > 0) {
 		memcpy(op->key, key, key_bytes);
+		op->hash = key_hash(key, key_bytes);
+	}
 	op->value = bytes + value_at;
 	op->value_bytes = value_bytes;
 	return op;

@@ -12,11 +12,13 @@
  *                     by their wake()
  *   purge.lock        the queue of prefixes to delete
  *   space.lock        the ballast
+ *   cache_shard.lock  a part of the cache of records; innermost
  *   env.message_lock  how many messages there were; innermost
  */
 #ifndef STORAGE_STORE_PRIV_H
 #define STORAGE_STORE_PRIV_H
 
+#include "storage/cache.h"
 #include "storage/change.h"
 #include "storage/client.h"
 #include "storage/env.h"
@@ -38,6 +40,7 @@ struct store {
 	struct meta meta;
 	struct space space;
 	struct change_table *changes;
+	struct cache cache;
 	struct clients clients;
 	struct writer writer;
 	struct flusher flusher;

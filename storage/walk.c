@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "storage/gather.h"
+#include "storage/hash.h"
 #include "storage/reader.h"
 #include "storage/store_priv.h"
 
@@ -143,8 +144,8 @@ static enum walk_verdict show_live(void *arg, const struct walk_row *row)
 
 	if (walk->limit != NULL && is_beyond(walk->limit, row))
 		return WALK_END;
-	if (!reader_judge(walk->reader, row->key, row->key_bytes, &row->record,
-			  walk->now_seconds, &item))
+	if (!reader_judge(walk->reader, key_hash(row->key, row->key_bytes),
+			  &row->record, walk->now_seconds, &item))
 		return WALK_ON;
 	item.value = row->value;
 	item.value_bytes = row->value_bytes;

@@ -486,7 +486,8 @@ int writer_init(struct writer *writer, struct store *store, DB *data,
 	memset(writer, 0, sizeof(*writer));
 	writer->store = store;
 	writer->state = *state;
-	rc = apply_init(&writer->apply, &store->env, store->changes);
+	rc = apply_init(&writer->apply, &store->env, store->changes,
+			&store->cache);
 	if (rc != 0)
 		return rc;
 	rc = thread_cond_init(&writer->idle);

@@ -71,6 +71,7 @@ void rig_init(struct rig *rig)
 		.home = rig->dir,
 		.data_file = "data.db",
 		.cache_bytes = 8 << 20,
+		.item_cache_bytes = 1 << 20,
 		.page_bytes = 4096,
 		.log_buffer_bytes = 256 << 10,
 		.log_file_bytes = 8 << 20,
