@@ -95,49 +95,30 @@ static void undo_part(int fd, size_t done, off_t at)
 	}
 }
 
-/* All or nothing, if that is possible. Returns 0 or an errno. */
-static int write_all(int fd, const char *bytes, size_t size, off_t at)
+/*
+ * All or nothing, if that is possible. With this hook Berkeley DB moves the
+ * file to the place before each write.
+ */
+static ssize_t write_here(int fd, const void *bytes, size_t size)
 {
+	const char *from = bytes;
 	size_t done = 0;
-	int error;
 
 	while (done < size) {
-		ssize_t part =
-			pwrite(fd, bytes + done, size - done, at + (off_t)done);
+		ssize_t part = write(fd, from + done, size - done);
+		int error = part < 0 ? errno : ENOSPC;
 
-		if (part < 0 && errno == EINTR)
+		if (part < 0 && error == EINTR)
 			continue;
 		if (part <= 0) {
-			error = part < 0 ? errno : ENOSPC;
 			if (done > 0)
-				undo_part(fd, done, at);
-			return error;
+				undo_part(fd, done,
+					  lseek(fd, 0, SEEK_CUR) - (off_t)done);
+			errno = error;
+			return -1;
 		}
 		done += (size_t)part;
 	}
-	return 0;
-}
-
-static ssize_t write_at(int fd, const void *bytes, size_t size, off_t at)
-{
-	int error = write_all(fd, bytes, size, at);
-
-	if (error == 0)
-		return (ssize_t)size;
-	errno = error;
-	return -1;
-}
-
-/* Berkeley DB's second way to write; the file has its place itself. */
-static ssize_t write_here(int fd, const void *bytes, size_t size)
-{
-	off_t at = lseek(fd, 0, SEEK_CUR);
-
-	if (at < 0)
-		return write(fd, bytes, size);
-	if (write_at(fd, bytes, size, at) < 0)
-		return -1;
-	(void)lseek(fd, at + (off_t)size, SEEK_SET);
 	return (ssize_t)size;
 }
 
@@ -145,6 +126,5 @@ void disk_install(void)
 {
 	atomic_store(&broken, false);
 	(void)db_env_set_func_fsync(sync_file);
-	(void)db_env_set_func_pwrite(write_at);
 	(void)db_env_set_func_write(write_here);
 }

@@ -56,7 +56,7 @@ def durable_from(calls):
     """{mark: line from which it is durable}"""
     durable = {}
     writes = [call for call in calls
-              if call[0] == "pwrite64" and "/log." in call[1]]
+              if call[0] in ("pwrite64", "write") and "/log." in call[1]]
     syncs = [call for call in calls if call[0] in ("fdatasync", "fsync")
              and "/log." in call[1] and call[1].endswith("= 0")]
     for _, text, _, written in writes:
