@@ -304,7 +304,7 @@ const struct option_row option_rows[] = {
 	{ OPTION_NUMBER, OPTION_DATA, 'e', .name = "trickle-percent",
 	  .arg = "num", .preset = "90", FIELD(trickle_percent), .max = 100,
 	  .setting = "trickle_percent",
-	  .help = "share of the cache kept clean ahead of checkpoints" },
+	  .help = "share of a full cache that is kept clean" },
 	{ OPTION_SWITCH, OPTION_DATA, .name = "shared-regions",
 	  .implied = "yes", .preset = "no", FIELD(shared_regions),
 	  .setting = "shared_regions",

@@ -56,7 +56,7 @@ struct store_config {
 	uint32_t close_ms;
 	uint32_t checkpoint_seconds; /* 0: only by volume and at the end */
 	uint64_t checkpoint_bytes;   /* of log since the last checkpoint */
-	uint32_t trickle_percent;    /* share of cache pages kept clean */
+	uint32_t trickle_percent;    /* of a full cache's pages kept clean */
 	bool keep_logs;		     /* never remove log files */
 	/*
 	 * Disk space below which growth is refused; below a quarter of it,

@@ -31,19 +31,35 @@ static void note(struct trickle_counts *counts, const DB_MPOOL_STAT *stat)
 	atomic_store(&counts->written, stat->st_page_out);
 }
 
+/*
+ * As long as no page had to give way to another one nobody waits for clean
+ * ones, and a page that is changed again and again is best written once, by
+ * the checkpoint.
+ */
+static bool is_full(struct trickle_counts *counts, const DB_MPOOL_STAT *stat)
+{
+	uint64_t evicted = stat->st_ro_evict + stat->st_rw_evict;
+	bool full = evicted != counts->evicted;
+
+	counts->evicted = evicted;
+	return full;
+}
+
 void trickle_step(struct env *env, struct trickle_counts *counts)
 {
 	DB_ENV *db_env = env->db_env;
 	int percent = (int)env->config->trickle_percent;
 	DB_MPOOL_STAT *stat;
 	int clean;
+	bool full;
 
 	if (db_env->memp_stat(db_env, &stat, NULL, 0) != 0)
 		return;
 	note(counts, stat);
 	clean = clean_percent(stat);
+	full = is_full(counts, stat);
 	free(stat);
-	if (clean >= percent)
+	if (!full || clean >= percent)
 		return;
 	if (clean + STEP_PERCENT < percent)
 		percent = clean + STEP_PERCENT;

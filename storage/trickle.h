@@ -1,9 +1,9 @@
 /*
  * trickle.h - writes changed pages of the cache to the databases bit by bit.
  *
- * So that a checkpoint finds few of them, and the end of the store takes a
- * time that is known. Each look at the cache costs time in proportion to its
- * size: what it counts is kept for those who want to know.
+ * So that who needs room in a full cache finds clean pages, and the end of the
+ * store takes a time that is known. Each look at the cache costs time in
+ * proportion to its size: what it counts is kept for those who want to know.
  *
  * Threads: maint, and main when all others have ended; the counts by any.
  */
@@ -19,11 +19,13 @@
 /* What the cache counted at the last look, in pages. */
 struct trickle_counts {
 	_Atomic uint64_t hits, misses, clean, dirty, read, written;
+	uint64_t evicted; /* the thread's own */
 };
 
 /*
- * Looks, and makes a step towards config.trickle_percent of clean pages. How
- * fast it writes is set elsewhere (set_mp_max_write).
+ * Looks, and if pages had to give way since the last look, makes a step
+ * towards config.trickle_percent of clean pages. How fast it writes is set
+ * elsewhere (set_mp_max_write).
  */
 void trickle_step(struct env *env, struct trickle_counts *counts);
 
