@@ -10,7 +10,9 @@
 
 #include "storage/store_priv.h"
 
-#define BATCH_OPS_MAX	128
+#define BATCH_OPS_MAX 128
+/* So many may be applied, but not on their way to the disk. */
+#define UNFLUSHED_MAX	256
 #define BATCH_BYTES_MAX (256U << 10)
 /* Readers are the victims of deadlocks; a writer that is one is a rarity. */
 #define CONFLICTS_MAX 1000
@@ -318,26 +320,43 @@ static bool wait_for_batch(struct writer *writer, struct store_op **ret_first,
 	return go_on;
 }
 
+/*
+ * Lets those who are about to queue something do so. For a single client it is
+ * a loss: on a busy machine yielding takes long.
+ */
 static bool more_is_queued(struct writer *writer)
 {
-	bool more;
-
-	(void)pthread_mutex_lock(&writer->lock);
-	more = writer->first != NULL;
-	(void)pthread_mutex_unlock(&writer->lock);
-	return more;
+	if (atomic_load(&writer->queued) == 0 && writer->unflushed > 1)
+		(void)sched_yield();
+	return atomic_load(&writer->queued) > 0;
 }
 
-static void see_to_durability(struct writer *writer)
+/*
+ * A flush costs as much as many changes: one that is about to begin waits for
+ * what is queued, if it is not too much. It then is the flusher's, so that
+ * changes go on meanwhile.
+ */
+static void flush_in_time(struct writer *writer, size_t count)
+{
+	struct flusher *flusher = &writer->store->flusher;
+
+	writer->unflushed += count;
+	if (!more_is_queued(writer))
+		flusher_run(flusher);
+	else if (writer->unflushed < UNFLUSHED_MAX)
+		return;
+	else
+		flusher_want(flusher);
+	writer->unflushed = 0;
+}
+
+static void see_to_durability(struct writer *writer, size_t count)
 {
 	struct store *store = writer->store;
 
 	switch (store->config.sync) {
 	case STORE_SYNC_ALWAYS:
-		if (more_is_queued(writer))
-			flusher_want(&store->flusher);
-		else
-			flusher_run(&store->flusher);
+		flush_in_time(writer, count);
 		break;
 	case STORE_SYNC_INTERVAL:
 		flusher_want(&store->flusher);
@@ -373,7 +392,7 @@ static void *writer_main(void *arg)
 		count_batch(&writer->published, count);
 		clients_applied(&store->clients, first, writer->position,
 				store->config.sync != STORE_SYNC_ALWAYS);
-		see_to_durability(writer);
+		see_to_durability(writer, count);
 	}
 	return NULL;
 }
@@ -381,6 +400,8 @@ static void *writer_main(void *arg)
 void writer_push(struct writer *writer, struct store_op *first,
 		 struct store_op *last, size_t count)
 {
+	bool waiting;
+
 	(void)pthread_mutex_lock(&writer->lock);
 	atomic_fetch_add(&writer->queued, count);
 	if (writer->last != NULL)
@@ -388,9 +409,11 @@ void writer_push(struct writer *writer, struct store_op *first,
 	else
 		writer->first = first;
 	writer->last = last;
-	if (writer->waiting)
-		(void)pthread_cond_signal(&writer->work);
+	waiting = writer->waiting;
 	(void)pthread_mutex_unlock(&writer->lock);
+	/* Not before: it would wake only to wait for the lock. */
+	if (waiting)
+		(void)pthread_cond_signal(&writer->work);
 }
 
 bool writer_run(struct writer *writer, void (*run)(void *arg), void *arg)
