@@ -297,7 +297,7 @@ const struct option_row option_rows[] = {
 	  .max = 86400, .setting = "checkpoint_interval",
 	  .help = "time between checkpoints; 0: only by size" },
 	{ OPTION_SIZE, OPTION_DATA, .name = "checkpoint-size",
-	  .arg = "size", .preset = "64m", FIELD(checkpoint_bytes),
+	  .arg = "size", .preset = "256m", FIELD(checkpoint_bytes),
 	  .min = MIB, .max = TIB, .unit = 1, .setting = "checkpoint_size",
 	  .help = "log written between checkpoints; bounds the time that "
 		  "recovery takes" },

@@ -33,7 +33,7 @@ static const struct {
 	{"", "log_dir", "NULL"},
 	{"", "access_method", "btree"},
 	{"", "checkpoint_interval", "60"},
-	{"", "checkpoint_size", "67108864"},
+	{"", "checkpoint_size", "268435456"},
 	{"", "flush_grace", "600"},
 	{"", "binding_protocol", "auto-negotiate"},
 	{"", "flush_enabled", "yes"},
