@@ -109,6 +109,9 @@ static enum conn_next begin(struct conn *conn, struct proto_slice from,
 	const struct server *server = conn->worker->server;
 	uint32_t items;
 
+	if (!server->options->dump_enabled)
+		return exec_answer(conn, &conn->parsed.request.form,
+				   PROTO_ERR_MGDUMP_DISABLED);
 	if (!store_has_order(conn->worker->reader))
 		return exec_answer(conn, &conn->parsed.request.form,
 				   PROTO_ERR_NO_ORDER);

@@ -154,8 +154,8 @@ const struct option_row option_rows[] = {
 	{ OPTION_SWITCH, OPTION_CLIENTS, .name = "disable-dumping",
 	  .implied = "no", .preset = "yes", FIELD(dump_enabled),
 	  .setting = "dump_enabled",
-	  .help = "refuse commands that list all keys: lru_crawler metadump "
-		  "and mgdump, stats cachedump and stats detail" },
+	  .help = "refuse commands that list keys: lru_crawler metadump and "
+		  "mgdump, stats cachedump and stats detail, rget, pget" },
 	{ OPTION_NUMBER, OPTION_CLIENTS, .name = "max-scan-items",
 	  .arg = "num", .preset = "1000", FIELD(scan_max), .min = 1,
 	  .max = 1000000, .setting = "max_scan_items",

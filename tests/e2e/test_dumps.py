@@ -294,4 +294,6 @@ def test_disabled(new_server):
                  b"ERROR metadump not allowed\r\n")
         talk.ask(b"lru_crawler mgdump all\r\n",
                  b"ERROR key dump not allowed\r\n")
+        talk.ask(b"rget a z 0 0 10\r\n", b"ERROR key dump not allowed\r\n")
+        talk.ask(b"pget k 10\r\n", b"ERROR key dump not allowed\r\n")
         talk.expect_silence()
