@@ -117,7 +117,10 @@ void exec_count_get(struct conn *conn, struct proto_slice key,
 EXEC_COMMANDS(X)
 #undef X
 
-/* Groups and subcommands that are walks: stats cachedump, lru_crawler. */
+/*
+ * Groups and subcommands that are walks: stats cachedump; lru_crawler, with
+ * the classes as the second argument.
+ */
 enum conn_next exec_cachedump(struct conn *conn,
 			      const struct proto_request *req);
 enum conn_next exec_metadump(struct conn *conn,

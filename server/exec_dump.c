@@ -199,8 +199,6 @@ static enum conn_next dump(struct conn *conn, const struct proto_request *req,
 		return exec_answer(conn, &req->form, disabled);
 	if (conn->out.head != NULL)
 		return exec_answer(conn, &req->form, pipelined);
-	if (req->arg_count < 2)
-		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
 	if (!slab_classes(req->args[1], &ours))
 		return exec_answer(conn, &req->form, PROTO_ERR_CLASS);
 	if (exec_write(conn, ok_line) == CONN_DROP)

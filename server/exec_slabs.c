@@ -122,8 +122,8 @@ static enum conn_next set_sleep(struct conn *conn,
 {
 	uint32_t us;
 
-	if (req->arg_count < 2 || !proto_parse_u32(req->args[1], &us))
-		return ok_if(conn, req, false);
+	if (!proto_parse_u32(req->args[1], &us))
+		return exec_answer(conn, &req->form, PROTO_ERR_FORMAT);
 	return exec_answer(conn, &req->form,
 			   us > CRAWLER_SLEEP_MAX_US ? PROTO_ERR_CRAWLER_SLEEP
 						     : PROTO_DONE);
@@ -134,9 +134,10 @@ static enum conn_next set_count(struct conn *conn,
 {
 	uint32_t count;
 
-	return ok_if(conn, req,
-		     req->arg_count >= 2 &&
-			     proto_parse_u32(req->args[1], &count));
+	return exec_answer(conn, &req->form,
+			   proto_parse_u32(req->args[1], &count)
+				   ? PROTO_DONE
+				   : PROTO_ERR_FORMAT);
 }
 
 /* Expired items are looked for all the time: there is nothing to start. */
@@ -144,8 +145,6 @@ static enum conn_next crawl(struct conn *conn, const struct proto_request *req)
 {
 	bool ours;
 
-	if (req->arg_count < 2)
-		return ok_if(conn, req, false);
 	if (!atomic_load(&conn->worker->server->crawler_enabled))
 		return exec_answer(conn, &req->form,
 				   PROTO_ERR_CRAWLER_DISABLED);
@@ -158,20 +157,21 @@ enum conn_next exec_crawler(struct conn *conn, const struct proto_request *req)
 {
 	static const struct {
 		const char *name;
+		size_t args; /* with the name */
 		enum conn_next (*start)(struct conn *,
 					const struct proto_request *);
 	} table[] = {
-		{"metadump", exec_metadump},
-		{"mgdump", exec_mgdump},
-		{"crawl", crawl},
-		{"sleep", set_sleep},
-		{"tocrawl", set_count},
-		{"enable", enable},
-		{"disable", disable},
+		{"metadump", 2, exec_metadump},
+		{"mgdump", 2, exec_mgdump},
+		{"crawl", 2, crawl},
+		{"sleep", 2, set_sleep},
+		{"tocrawl", 2, set_count},
+		{"enable", 1, enable},
+		{"disable", 1, disable},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (req->arg_count > 0 &&
+		if (req->arg_count == table[i].args &&
 		    proto_slice_is(req->args[0], table[i].name))
 			return table[i].start(conn, req);
 	return ok_if(conn, req, false);

@@ -81,6 +81,26 @@ def fill(talk, names, value=b"1"):
 # ---- what is answered -------------------------------------------------------
 
 @conversations({
+    "a word too many or too few": """
+        > lru_crawler metadump 1 2
+        < ERROR
+        > lru_crawler mgdump all all
+        < ERROR
+        > lru_crawler crawl
+        < ERROR
+        > lru_crawler crawl 1 2
+        < ERROR
+        > lru_crawler sleep
+        < ERROR
+        > lru_crawler sleep 100 x
+        < ERROR
+        > lru_crawler sleep x
+        < CLIENT_ERROR bad command line format
+        > lru_crawler tocrawl x
+        < CLIENT_ERROR bad command line format
+        > lru_crawler enable noreply
+        < ERROR
+    """,
     "lists of classes": """
         > set k 0 0 1
         > 1
