@@ -7,6 +7,7 @@
  * newer one of a key that shares the slot: it then waits a little longer than
  * it must, never too short. It covers deletes and touches, which leave no
  * trace in a record.
+ * A walk waits for the newest of all: it has looked for every key.
  * Threads: one writer notes, any number look; no locks.
  */
 #ifndef STORAGE_CHANGE_H

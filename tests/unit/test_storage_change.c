@@ -61,6 +61,16 @@ START_TEST(test_a_change_is_never_forgotten)
 }
 END_TEST
 
+START_TEST(test_the_newest_is_that_of_any_key)
+{
+	ck_assert_uint_eq(change_newest(table), 0);
+	change_note(table, 1, 7);
+	change_note(table, 2, 8);
+	change_note(table, 1, 8);
+	ck_assert_uint_eq(change_newest(table), 8);
+}
+END_TEST
+
 START_TEST(test_every_byte_counts)
 {
 	char key[250] = {0};
@@ -86,6 +96,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, test_nothing_is_noted_at_first);
 	tcase_add_test(tcase, test_a_change_is_never_forgotten);
+	tcase_add_test(tcase, test_the_newest_is_that_of_any_key);
 	tcase_add_test(tcase, test_every_byte_counts);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
