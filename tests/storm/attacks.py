@@ -8,7 +8,7 @@ from differential.meta import Meta
 from differential.packets import Binary
 from harness.udp import FRAME
 from storm.garbage import KEYS, Garbage, is_harmful
-from storm.scripts import (CLOSE, DRAIN, HALF, LISTEN, RESET, SEND, WAIT,
+from storm.scripts import (CLOSE, DRAIN, HALF, LISTEN, RAW, RESET, SEND, WAIT,
                            Script)
 
 # how a client of TLS begins, as far as it got
@@ -40,7 +40,11 @@ class Attacks:
             place = self.pick(self.scene.places)
             if place == "udp":
                 kind = "datagrams"
-            script = Script(kind, place, getattr(self, kind)(),
+            steps = getattr(self, kind)()
+            if place == "tls" and self.chance(0.1):
+                steps.insert(self.dice.randrange(len(steps)),
+                             (RAW, self.garbage.mutate(HELLO)))
+            script = Script(kind, place, steps,
                             kind == "slow_reader" or self.chance(0.05))
             if not is_harmful(script.sent()):
                 yield script

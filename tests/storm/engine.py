@@ -6,12 +6,13 @@ peer has not taken it for long.
 """
 import collections
 import errno
+import os
 import socket
 import ssl
 import struct
 import time
 
-from storm.scripts import CLOSE, DRAIN, HALF, LISTEN, RESET, SEND, WAIT
+from storm.scripts import CLOSE, DRAIN, HALF, LISTEN, RAW, RESET, SEND, WAIT
 
 PATIENCE_TURNS = 100
 READ_BYTES = 1 << 16
@@ -68,6 +69,8 @@ class Player:
         """Takes the next step; False: the script is over."""
         if name == SEND:
             self.rest, self.turns = value, PATIENCE_TURNS
+        elif name == RAW:
+            os.write(self.sock.fileno(), value)
         elif name == WAIT:
             self.turns = value
         elif name == LISTEN:
@@ -108,8 +111,8 @@ class Player:
             pass
 
 
-def call(family, address, narrow, is_datagram=False):
-    """A socket on its way to a server that is there."""
+def call(family, address, narrow, is_datagram=False, context=None):
+    """A socket on its way to a server that is there; with TLS if so told."""
     sock = socket.socket(
         family, socket.SOCK_DGRAM if is_datagram else socket.SOCK_STREAM)
     if family != socket.AF_UNIX and not is_datagram:
@@ -123,6 +126,8 @@ def call(family, address, narrow, is_datagram=False):
         sock.close()
         raise
     sock.setblocking(False)
+    if context:
+        return context.wrap_socket(sock, do_handshake_on_connect=False)
     return sock
 
 

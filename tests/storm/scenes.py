@@ -1,8 +1,10 @@
 """The servers that a storm is let loose on, and how they are called.
 
-Everything is small where it can be, so that limits are met. Only where a
-scene says so may others flush the store: its witnesses cannot tell that from
-a loss, the others can.
+Everything is small where it can be, so that limits are met. Where others may
+flush the store, the witnesses cannot tell that from a loss; elsewhere they can.
+
+A storm calls "stream", a socket that is plain or a UNIX one; "udp"; "tls"; or
+"beneath", the address of TLS without speaking it.
 """
 import functools
 import shutil
@@ -11,9 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from harness import tls
 from harness.packet import ask, packet
 from harness.sasl import Sasl
 from harness.server import Server
+from harness.tls import Certificates
 from storm.engine import call
 from storm.witness import Ascii, Binary, Meta
 
@@ -25,6 +29,14 @@ NO_FLUSH = "-F"
 SMALL_LOG = ["--log-file-size", "1m", "--checkpoint-size", "1m"]
 
 
+# where a storm calls: some more often than others
+STREAM = ["stream"]
+UDP = ["stream"] * 3 + ["udp"]
+TLS = ["tls"] * 3 + ["stream", "beneath"]  # beneath: as if there were no TLS
+PLAIN = ("-l", "127.0.0.1")
+BOTH = ("-l", "127.0.0.1", "-l", "notls:127.0.0.1")
+
+
 class Scene(NamedTuple):
     name: str
     data: list  # options with which the data must be opened again
@@ -32,7 +44,7 @@ class Scene(NamedTuple):
     witnesses: list = [Ascii, Meta, Binary]
     value_max: int = MEGABYTE
     unix: bool = False
-    udp: bool = False
+    places: list = STREAM
     entry: bytes = b""  # what a client says first to be let in
     rss_max: int = 400 * MEGABYTE
 
@@ -40,21 +52,17 @@ class Scene(NamedTuple):
     def may_lose(self):
         return NO_FLUSH not in self.more
 
-    @property
-    def places(self):
-        """A place named twice is called twice as often."""
-        return ["stream"] * 3 + ["udp"] if self.udp else ["stream"]
-
 
 def size_options(value_max):
     return ["-m", "4", "--max-item-size", str(value_max)]
 
 
 SCENES = {scene.name: scene for scene in (
-    Scene("usual", [], [NO_FLUSH, "-U", "-1"], udp=True),
+    Scene("usual", [], [NO_FLUSH, "-U", "-1"], places=UDP),
     Scene("flushed", [*size_options(100 * KILOBYTE), *SMALL_LOG],
           ["-U", "-1", "-c", "40", "--prefix-delimiter", ":",
-           "--max-scan-items", "100000"], value_max=100 * KILOBYTE, udp=True),
+           "--max-scan-items", "100000"],
+          value_max=100 * KILOBYTE, places=UDP),
     Scene("hash", ["-B", "hash", *size_options(MEGABYTE)],
           [NO_FLUSH, "--sync=interval:100", "--protocol", "ascii",
            "-o", "no_maxconns_fast", "-c", "30"], [Ascii, Meta]),
@@ -68,6 +76,7 @@ SCENES = {scene.name: scene for scene in (
           entry=TEXT_ENTRY),
     Scene("sasl", size_options(MEGABYTE), [NO_FLUSH], [Binary],
           entry=SASL_ENTRY),
+    Scene("tls", size_options(MEGABYTE), [NO_FLUSH], places=TLS),
 )}
 
 
@@ -78,8 +87,11 @@ class Stage:
         self.scene = scene
         self.folder = Path(tempfile.mkdtemp(prefix="memcachedb-storm-"))
         try:
+            self.context = None  # of clients of TLS
             self.server = Server(*scene.data, *scene.more, *self._login(),
-                                 unix=scene.unix, env=self._env())
+                                 *self._tls(), unix=scene.unix,
+                                 listen=BOTH if self.context else PLAIN,
+                                 env=self._env())
         except BaseException:
             self._discard()
             raise
@@ -91,6 +103,13 @@ class Stage:
             users.chmod(0o600)
             return ["-Y", users, "--read-only-user", "rita"]
         return ["-S"] if self.scene.entry == SASL_ENTRY else []
+
+    def _tls(self):
+        if self.scene.places != TLS:
+            return []
+        certificates = Certificates(self.folder)
+        self.context = certificates.context()
+        return certificates.options()
 
     def _env(self):
         if self.scene.entry != SASL_ENTRY:
@@ -116,7 +135,13 @@ class Stage:
             return {"stream": functools.partial(
                 call, socket.AF_UNIX, str(server.socket_path))}
         places = {"stream": functools.partial(
-            call, socket.AF_INET, server.addresses[0])}
+            call, socket.AF_INET, server.addresses[-1])}
+        if self.context:
+            places["beneath"] = functools.partial(
+                call, socket.AF_INET, server.addresses[0])
+            places["tls"] = functools.partial(
+                call, socket.AF_INET, server.addresses[0],
+                context=self.context)
         if server.udp_addresses:
             places["udp"] = functools.partial(
                 call, socket.AF_INET, server.udp_addresses[0],
@@ -126,7 +151,8 @@ class Stage:
     def client(self, speaks=None):
         """One who is let in, and speaks so."""
         speaks = speaks or self.scene.witnesses[0]
-        talk = self.server.connect()
+        talk = tls.connect(self.server, self.context) if self.context \
+            else self.server.connect()
         try:
             if self.scene.entry == TEXT_ENTRY:
                 talk.ask(TEXT_ENTRY, b"STORED\r\n")
@@ -140,4 +166,5 @@ class Stage:
     def restart_plainly(self):
         """A clean stop, and a start with which everybody is let in."""
         self.server.options = self.scene.data
+        self.server.listen = PLAIN
         self.server.restart()

@@ -5,6 +5,7 @@ ones again, and it is written to a recording as one line of JSON, from which
 it can be replayed without the seed.
 
     send <bytes>     as much as the peer takes; the rest when it takes more
+    raw <bytes>      the same beneath TLS, which it breaks
     wait <turns>     lets others get on
     listen <yes>     from now on, read what is answered, or do not
     half             says no more
@@ -15,18 +16,19 @@ it can be replayed without the seed.
 import json
 from typing import NamedTuple
 
-SEND, WAIT, LISTEN, HALF, DRAIN, CLOSE, RESET = (
-    "send", "wait", "listen", "half", "until closed", "close", "reset")
+SEND, RAW, WAIT, LISTEN, HALF, DRAIN, CLOSE, RESET = (
+    "send", "raw", "wait", "listen", "half", "until closed", "close", "reset")
+BYTES = SEND, RAW  # those whose argument is bytes
 
 
 class Script(NamedTuple):
     kind: str  # for people: what made it
-    place: str  # what it calls: "stream", "udp" or "tls"
+    place: str  # what it calls: see scenes.py
     steps: list  # (name, argument) pairs
     narrow: bool = False  # with a small receive buffer
 
     def line(self):
-        steps = [[name, value.decode("latin-1")] if name == SEND
+        steps = [[name, value.decode("latin-1")] if name in BYTES
                  else [name, value] for name, value in self.steps]
         return json.dumps({**self._asdict(), "steps": steps})
 
@@ -34,7 +36,7 @@ class Script(NamedTuple):
     def of_line(cls, line):
         fields = json.loads(line)
         fields["steps"] = [
-            (name, value.encode("latin-1")) if name == SEND else (name, value)
+            (name, value.encode("latin-1")) if name in BYTES else (name, value)
             for name, value in fields["steps"]]
         return cls(**fields)
 

@@ -1,6 +1,7 @@
 """One storm on one server: hold it, judge it, and make its recording short."""
 import os
 import random
+import signal
 import time
 
 from differential.shrink import shrink
@@ -13,6 +14,7 @@ from storm.witness import Ascii, Binary, Witness
 
 WIDTH = 40
 LOOK_S = 0.2  # between two looks at the server
+RELOAD_LOOKS = 5  # between two reloads of files
 RSS_SLACK = 3  # a sanitizer keeps what was freed
 END_DEADLINE_S = 60
 LOG_LINES = 60
@@ -27,6 +29,7 @@ class Overseer:
         self.witnesses = witnesses
         self.until = until
         self.next = 0
+        self.looks = 0
         self.rss_peak = 0
         slack = RSS_SLACK if os.environ.get("MEMCACHEDB_SAN") else 1
         self.rss_max = stage.scene.rss_max * slack
@@ -37,7 +40,10 @@ class Overseer:
         if now < self.next:
             return True
         self.next = now + LOOK_S
+        self.looks += 1
         self._look()
+        if self.looks % RELOAD_LOOKS == 0:
+            self.stage.server.signal(signal.SIGHUP)
         return now < self.until
 
     def _look(self):
