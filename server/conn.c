@@ -461,8 +461,12 @@ static void conn_hang_up(struct conn *conn)
 
 static const char *why_closed(const struct conn *conn)
 {
-	bool expected = conn->eof || conn->step >= CONN_CLOSING;
+	bool expected = conn->eof || conn->step >= CONN_WATCHING;
 
+	if (conn->worker->draining)
+		return "shutdown";
+	if (conn->idled)
+		return "idle_timeout";
 	return expected && !conn->failed ? "normal" : "error";
 }
 

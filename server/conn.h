@@ -95,6 +95,7 @@ struct conn {
 	bool blocked; /* the socket takes no more */
 	bool eof;     /* the peer sends no more */
 	bool failed;  /* it is closed for what the peer has sent */
+	bool idled;   /* it is closed for the peer has sent nothing */
 	bool linger;  /* more may come after we have closed */
 	enum conn_step step;
 	enum conn_dialect dialect;

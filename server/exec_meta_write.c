@@ -209,6 +209,7 @@ static void count_lease(struct store_op *op, enum proto_code code)
 	if (code != PROTO_DONE && code != PROTO_NOT_FOUND)
 		return;
 	if (op->touch) {
+		exec_watch_get(pending->conn, key_of(op), hit, &op->found);
 		COUNT(worker, cmd_touch);
 		counter_add(&worker->counters,
 			    hit ? COUNTER_touch_hits : COUNTER_touch_misses, 1);

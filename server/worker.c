@@ -186,6 +186,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		next = TAILQ_NEXT(conn, link);
 		if (conn_is_idle(conn, worker->tick, limit)) {
 			COUNT(worker, idle_kicks);
+			conn->idled = true;
 			conn_close(conn);
 		} else if (conn_is_stuck(conn, worker->tick)) {
 			log_write(&worker->server->log, LOG_LEVEL_DEBUG,

@@ -257,11 +257,15 @@ CHANGES = {
         b"item_get key=k status=found clsid=N cfd=N size=1",
         b"item_store key=k status=stored cmd=incr ttl=0 clsid=N cfd=N size=2",
         b"item_get key=none status=not_found clsid=N cfd=N size=0"]),
-    "touch": (b"set k 0 0 1\r\n1\r\ntouch k 5\r\ngat 0 k none\r\n",
-              b"STORED\r\nTOUCHED\r\nVALUE k 0 1\r\n1\r\nEND\r\n", [
+    "touch": (b"set k 0 0 1\r\n1\r\ntouch k 5\r\ngat 0 k none\r\n"
+              b"mg k T9\r\nmg none T9\r\n",
+              b"STORED\r\nTOUCHED\r\nVALUE k 0 1\r\n1\r\nEND\r\n"
+              b"HD\r\nEN\r\n", [
         b"item_get key=k status=not_found clsid=N cfd=N size=0",
         b"item_store key=k status=stored cmd=set ttl=0 clsid=N cfd=N size=1",
         b"item_get key=k status=found clsid=N cfd=N size=1",
+        b"item_get key=k status=found clsid=N cfd=N size=1",
+        b"item_get key=none status=not_found clsid=N cfd=N size=0",
         b"item_get key=k status=found clsid=N cfd=N size=1",
         b"item_get key=none status=not_found clsid=N cfd=N size=0"]),
     "flushed": (b"set k 0 0 1\r\n1\r\nflush_all\r\n",
@@ -324,3 +328,35 @@ def test_connections(new_server, listen, host, transport):
         assert re.fullmatch(
             rb"type=conn_close %s reason=normal cfd=\d+" % where, went), went
         assert came.rsplit(b" ", 1)[1] == went.rsplit(b" ", 1)[1]
+
+
+@ours_only
+def test_a_watcher_that_leaves_is_no_error(new_server):
+    server = new_server()
+    with watch(server, b"connevents") as watcher:
+        watch(server).close()
+        assert next_line(watcher).startswith(b"type=conn_new ")
+        assert b" reason=normal " in next_line(watcher)
+
+
+@ours_only
+def test_whoever_is_idle_is_told_of_as_such(new_server):
+    """Watchers are not."""
+    server = new_server("-o", "idle_timeout=1")
+    with watch(server, b"connevents") as watcher, server.connect() as idle:
+        idle.expect_close()
+        assert next_line(watcher).startswith(b"type=conn_new ")
+        assert b" reason=idle_timeout " in next_line(watcher)
+
+
+@ours_only
+def test_what_was_flushed_is_told_of_as_such(new_server):
+    def act(talk):
+        talk.set(b"k", b"1")
+        talk.ask(b"flush_all\r\n", b"OK\r\n")
+        talk.ask(b"get k\r\n", b"END\r\n")
+        talk.set(b"k", b"1")
+        assert talk.get(b"k") == b"1"
+    found = told(new_server(), b"fetchers", act, 4)
+    assert [re.search(rb"status=(\w+)", line).group(1) for line in found] == [
+        b"not_found", b"flushed", b"flushed", b"found"]
