@@ -100,7 +100,7 @@ void exec_count_get(struct conn *conn, struct proto_slice key,
 	X(QUIT, exec_quit, 0)                                                 \
 	X(SLABS, exec_slabs, 0)                                               \
 	X(LRU, exec_lru, 0)                                                   \
-	X(LRU_CRAWLER, exec_crawler, CONN_NEEDS_APPLIED)                      \
+	X(LRU_CRAWLER, exec_crawler, 0)                                       \
 	X(WATCH, exec_watch, CONN_NEEDS_DONE)                                 \
 	X(DEBUGTIME, exec_debugtime, CONN_NEEDS_DONE)                         \
 	X(DB_CHECKPOINT, exec_db_checkpoint, CONN_NEEDS_APPLIED)              \

@@ -205,6 +205,8 @@ static enum conn_next dump(struct conn *conn, const struct proto_request *req,
 		return CONN_DROP;
 	(void)begin(conn, more, UINT64_MAX);
 	conn->cursor.done = !ours;
+	/* Only now: by then an answer in front of it might have left. */
+	conn->needs |= CONN_NEEDS_APPLIED;
 	return CONN_AGAIN;
 }
 
