@@ -14,6 +14,8 @@
 /* So many may be applied, but not on their way to the disk. */
 #define UNFLUSHED_MAX	256
 #define BATCH_BYTES_MAX (256U << 10)
+/* Of the values that ops find, and rewrite or bring back. */
+#define BATCH_FOUND_MAX (1U << 20)
 /* Readers are the victims of deadlocks; a writer that is one is a rarity. */
 #define CONFLICTS_MAX 1000
 #define LOOK_AGAIN_MS 200
@@ -34,19 +36,26 @@ static void begin(struct writer *writer)
 	apply_due(apply);
 }
 
-/* Applies ops, writes the state; the cursor is closed in any case. */
+/*
+ * Applies ops, writes the state; the cursor is closed in any case. Readers
+ * wait for the pages of a batch: if it finds much, *count is lowered.
+ */
 static int apply_ops(struct writer *writer, DB_TXN *txn, struct store_op *first,
-		     size_t count)
+		     size_t *count)
 {
 	struct apply *apply = &writer->apply;
 	struct store_op *op = first;
+	size_t done = 0, found = 0;
 	int error, close_error;
 
 	error = writer->data->cursor(writer->data, txn, &apply->cursor, 0);
 	if (error != 0)
 		return error;
-	for (size_t i = 0; i < count && error == 0; i++, op = op->next)
+	for (; done < *count && found <= BATCH_FOUND_MAX && error == 0;
+	     done++, op = op->next) {
 		error = apply_op(apply, op);
+		found += op->found.value_bytes;
+	}
 	close_error = apply->cursor->close(apply->cursor);
 	apply->cursor = NULL;
 	if (error == 0)
@@ -55,6 +64,8 @@ static int apply_ops(struct writer *writer, DB_TXN *txn, struct store_op *first,
 	    memcmp(&apply->state, &writer->state, sizeof(apply->state)) != 0)
 		error = meta_put_state(&writer->store->meta, txn,
 				       &apply->state);
+	if (error == 0)
+		*count = done;
 	return error;
 }
 
@@ -135,8 +146,9 @@ static int commit(struct writer *writer, DB_TXN *txn)
 	return error;
 }
 
-/* One try. Returns 0 (every op has its answer) or why nothing was done. */
-static int try_once(struct writer *writer, struct store_op *first, size_t count)
+/* One try. Returns 0 (*count ops have an answer) or why nothing was done. */
+static int try_once(struct writer *writer, struct store_op *first,
+		    size_t *count)
 {
 	struct env *env = &writer->store->env;
 	DB_TXN *txn;
@@ -150,7 +162,7 @@ static int try_once(struct writer *writer, struct store_op *first, size_t count)
 	if (error == 0) {
 		error = commit(writer, txn);
 		if (error == 0)
-			adopt(writer, first, count);
+			adopt(writer, first, *count);
 		return error;
 	}
 	abort_error = txn->abort(txn);
@@ -160,7 +172,7 @@ static int try_once(struct writer *writer, struct store_op *first, size_t count)
 }
 
 static int try_until_decided(struct writer *writer, struct store_op *first,
-			     size_t count)
+			     size_t *count)
 {
 	struct env *env = &writer->store->env;
 	int error;
@@ -221,16 +233,18 @@ static enum space_level look_for_space(struct writer *writer, uint64_t needed)
 	return level;
 }
 
-static void run_batch(struct writer *writer, struct store_op *first,
-		      size_t count)
+/* Returns how many of the ops were decided, all or those in front. */
+static size_t run_batch(struct writer *writer, struct store_op *first,
+			size_t count)
 {
 	struct store *store = writer->store;
 	struct store_op *op = first;
+	size_t decided = count, one = 1;
 	int error;
 
 	writer->apply.space =
 		look_for_space(writer, needed_bytes(first, count));
-	error = try_until_decided(writer, first, count);
+	error = try_until_decided(writer, first, &decided);
 	if (env_error_is_space(error) && space_give_up_ballast(&store->space))
 		(void)env_flush_log(&store->env); /* empties the buffer */
 	/*
@@ -238,14 +252,15 @@ static void run_batch(struct writer *writer, struct store_op *first,
 	 * into the log without those that failed, and nobody would be told.
 	 */
 	if (error == 0 || !env_synced(&store->env))
-		return;
+		return decided;
 	for (size_t i = 0; i < count; i++, op = op->next) {
-		error = try_until_decided(writer, op, 1);
+		error = try_until_decided(writer, op, &one);
 		if (!env_synced(&store->env))
-			return;
+			break;
 		if (error != 0)
 			fail_op(writer, op, error);
 	}
+	return count;
 }
 
 /* Cuts a batch off the queue. Called with the lock held. */
@@ -272,6 +287,29 @@ static struct store_op *take_batch(struct writer *writer, size_t *ret_count)
 	atomic_fetch_sub(&writer->queued, count);
 	*ret_count = count;
 	return first;
+}
+
+/* Leaves the first ops of a batch and puts the others back. */
+static void put_back(struct writer *writer, struct store_op *first,
+		     size_t decided, size_t count)
+{
+	struct store_op *last = first, *rest, *rest_last;
+
+	if (decided == count)
+		return;
+	for (size_t i = 1; i < decided; i++)
+		last = last->next;
+	rest = rest_last = last->next;
+	last->next = NULL;
+	while (rest_last->next != NULL)
+		rest_last = rest_last->next;
+	(void)pthread_mutex_lock(&writer->lock);
+	rest_last->next = writer->first;
+	if (writer->first == NULL)
+		writer->last = rest_last;
+	writer->first = rest;
+	atomic_fetch_add(&writer->queued, count - decided);
+	(void)pthread_mutex_unlock(&writer->lock);
 }
 
 /* Called with the lock held, which is released meanwhile. */
@@ -382,14 +420,15 @@ static void *writer_main(void *arg)
 	struct writer *writer = arg;
 	struct store *store = writer->store;
 	struct store_op *first;
-	size_t count;
+	size_t count, decided;
 
 	while (wait_for_batch(writer, &first, &count)) {
-		run_batch(writer, first, count);
+		decided = run_batch(writer, first, count);
 		apply_shrink(&writer->apply);
 		if (!env_synced(&store->env))
 			continue;
-		count_batch(&writer->published, count);
+		put_back(writer, first, decided, count);
+		count_batch(&writer->published, decided);
 		clients_applied(&store->clients, first, writer->position,
 				store->config.sync != STORE_SYNC_ALWAYS);
 		see_to_durability(writer, count);
@@ -464,7 +503,8 @@ void writer_forget(struct writer *writer, const struct store_client *client)
 static int save_state(struct writer *writer)
 {
 	struct store *store = writer->store;
-	int error = try_until_decided(writer, NULL, 0);
+	size_t none = 0;
+	int error = try_until_decided(writer, NULL, &none);
 	int rc;
 
 	if (error != 0)

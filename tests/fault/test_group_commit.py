@@ -6,6 +6,7 @@ shares the next one.
 import threading
 
 from harness.faults import LOGS, SYNC
+from harness.wait import wait_until
 
 
 def set_many(server, clients, sets):
@@ -66,3 +67,24 @@ def test_reads_and_refusals_need_no_sync(new_server, faults):
         assert talk.get(b"none") is None
         talk.stats()
     assert count.seen == 0
+
+
+def largest_batch(server, faults, key):
+    """Of 100 touches that come while the writer waits for a sync."""
+    slow = faults.delay(SYNC, LOGS, ms=1000, every=0)
+    with server.connect() as first, server.connect() as then:
+        first.send(b"set other 0 0 1\r\n1\r\n")
+        wait_until(lambda: slow.hits, "a sync that takes its time")
+        then.ask(b"touch %s 0\r\n" % key * 100, b"TOUCHED\r\n" * 100)
+        first.expect(b"STORED\r\n")
+        return int(then.stats("bdb")["batch_max"])
+
+
+def test_big_values_make_small_batches(new_server, faults):
+    """Readers wait for the pages of a batch, so it must not take long."""
+    server = new_server("-C", "0", "-e", "0", env=faults.env)
+    with server.connect() as talk:
+        talk.set(b"big", b"v" * 200_000)
+        talk.set(b"small", b"v")
+    assert largest_batch(server, faults, b"big") <= 8
+    assert largest_batch(server, faults, b"small") >= 20
