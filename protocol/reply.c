@@ -82,6 +82,7 @@ static const struct proto_slice lines[PROTO_CODE_COUNT] = {
 		"MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes"),
 	[PROTO_ERR_MEMLIMIT_FIXED] = LINE(
 		"MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust"),
+	[PROTO_ERR_HASH] = SERVER_LINE("not possible in a hash"),
 	[PROTO_ERR_NO_ORDER] = SERVER_LINE("this store keeps no key order"),
 	[PROTO_ERR_META_DUPLICATE] = CLIENT_LINE("duplicate flag"),
 	[PROTO_ERR_META_FLAG] = CLIENT_LINE("invalid flag"),

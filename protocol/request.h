@@ -134,6 +134,7 @@ enum proto_code {
 	PROTO_ERR_MEMLIMIT_UNIT,
 	PROTO_ERR_MEMLIMIT_FIXED, /* the cache cannot be resized to that */
 	PROTO_ERR_NO_ORDER,	  /* a scan of a store that has no order */
+	PROTO_ERR_HASH,		  /* what can be done to a B-tree only */
 	PROTO_ERR_META_DUPLICATE,
 	PROTO_ERR_META_FLAG,
 	PROTO_ERR_META_ARITH_FLAG, /* ma: either of the two */

@@ -6,6 +6,8 @@
  * that in a stream. A compaction takes long: its answer says that it has
  * begun, and `stats bdb` how far it is.
  */
+#include <errno.h>
+
 #include "server/exec.h"
 #include "server/shared.h"
 
@@ -51,9 +53,12 @@ enum conn_next exec_db_compact(struct conn *conn,
 			       const struct proto_request *req)
 {
 	struct server *server = conn->worker->server;
+	int err = store_compact(server->store);
 
-	if (store_compact(server->store) != 0)
-		return exec_answer(conn, &req->form, PROTO_BUSY);
+	if (err != 0)
+		return exec_answer(conn, &req->form,
+				   err == -ENOTSUP ? PROTO_ERR_HASH
+						   : PROTO_BUSY);
 	log_write(&server->log, LOG_LEVEL_INFO, "db_compact from %s",
 		  conn->addr);
 	return exec_answer(conn, &req->form, PROTO_DONE);

@@ -12,7 +12,6 @@
 #include "storage/walk.h"
 
 #define MERGE_ROWS     256
-#define MERGE_BUCKETS  64
 #define GIVE_BACK_ROWS 200000
 /* More unused pages than this are given back only while nobody changes. */
 #define FEW_PAGES   16384
@@ -50,25 +49,20 @@ void compact_done(struct compact *compact)
 static void begin_phase(struct compact *compact)
 {
 	memset(&compact->place, 0, sizeof(compact->place));
-	compact->bucket = 0;
 	compact->returned = 0;
 	compact->failures = 0;
 }
 
 static int begin(struct compact *compact, struct store *store)
 {
-	DBTYPE type;
 	int error = env_open_db(&store->env, NULL, store->config.data_file,
 				DB_UNKNOWN, 0, DB_AUTO_COMMIT, &compact->db);
 
-	if (error == 0)
-		error = compact->db->get_type(compact->db, &type);
 	if (error == 0)
 		error = compact->db->get_pagesize(compact->db,
 						  &compact->page_bytes);
 	if (error != 0)
 		return error;
-	compact->hash = type == DB_HASH;
 	compact->giving_back = false;
 	compact->kept = 0;
 	compact->passes = 0;
@@ -150,7 +144,7 @@ static void count(struct compact *compact, const DB_COMPACT *did)
 /* A call of Berkeley DB, so that the writer can make it. */
 struct call {
 	DB *db;
-	DBT *start, *stop; /* NULL: the first, the last key or bucket */
+	DBT *start, *stop; /* NULL: the first, the last key */
 	DB_COMPACT did;
 	uint32_t flags;
 	int error;
@@ -183,7 +177,7 @@ static int run(struct compact *compact, struct agent *agent, DBT *start,
 }
 
 /* Returns an error, or 0; then the place is behind the range. */
-static int step_btree(struct compact *compact, struct agent *agent)
+static int step(struct compact *compact, struct agent *agent)
 {
 	size_t rows = compact->giving_back ? GIVE_BACK_ROWS : MERGE_ROWS;
 	const struct store_cursor *place = &compact->place;
@@ -205,45 +199,13 @@ static int step_btree(struct compact *compact, struct agent *agent)
 	return 0;
 }
 
-static int count_buckets(struct compact *compact, uint32_t *ret)
-{
-	DB_HASH_STAT *stat;
-	int error = compact->db->stat(compact->db, NULL, &stat, DB_FAST_STAT);
-
-	if (error != 0)
-		return error;
-	*ret = stat->hash_buckets;
-	free(stat);
-	return 0;
-}
-
-static int step_hash(struct compact *compact, struct agent *agent)
-{
-	uint32_t first = compact->bucket;
-	uint32_t last = first + MERGE_BUCKETS - 1;
-	uint32_t buckets = 0;
-	DBT start, stop;
-	int error = count_buckets(compact, &buckets);
-
-	if (error != 0)
-		return error;
-	dbt_in(&start, &first, sizeof(first));
-	dbt_in(&stop, &last, sizeof(last));
-	error = run(compact, agent, &start, &stop);
-	if (error != 0)
-		return error;
-	compact->bucket = last + 1;
-	compact->place.done = compact->bucket >= buckets;
-	return 0;
-}
-
 /* Sets out to give pages back. Returns false if there is nothing to do. */
 static bool begin_giving_back(struct compact *compact)
 {
 	DB_MPOOLFILE *file = compact->db->get_mpf(compact->db);
 	db_pgno_t last = 0;
 
-	if (compact->hash || file->get_last_pgno(file, &last) != 0)
+	if (file->get_last_pgno(file, &last) != 0)
 		return false;
 	compact->giving_back = true;
 	compact->many =
@@ -295,8 +257,7 @@ static int one_step(struct compact *compact, struct agent *agent)
 		if (error != 0)
 			return error;
 	}
-	error = compact->hash ? step_hash(compact, agent)
-			      : step_btree(compact, agent);
+	error = step(compact, agent);
 	if (!env_synced(&store->env))
 		return EIO;
 	/* It has lost against others so often that it was told. */

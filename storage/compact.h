@@ -11,8 +11,8 @@
  *             while nobody changes anything, or not at all. Several passes:
  *             what one empties, the next one cuts off.
  *
- * In a hash, steps go over ranges of buckets, and nothing is given back: that
- * would move items to places that a walk has behind it.
+ * A hash is not compacted: Berkeley DB 5.3 loses its way among the pages of a
+ * bucket, and follows a pointer to nowhere, whether or not others change it.
  *
  * Berkeley DB does it in transactions of its own. MERGE runs beside the writer;
  * if they meet in a deadlock one of them does its work again. GIVE_BACK is run
@@ -36,10 +36,9 @@ struct compact {
 	atomic_bool running;
 	/* the jobs thread's */
 	DB *db; /* NULL: not begun */
-	bool hash, giving_back;
+	bool giving_back;
 	uint32_t page_bytes;
-	struct store_cursor place; /* B-tree: where the next step begins */
-	uint32_t bucket;	   /* hash: the same */
+	struct store_cursor place; /* where the next step begins */
 	uint64_t kept;	   /* about so many pages are in use after MERGE */
 	uint64_t returned; /* pages, in this pass */
 	bool many;	   /* pages are to be given back: wait for quiet */

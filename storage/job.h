@@ -47,9 +47,10 @@ enum store_job_result store_job_result(struct store_client *client,
  * short steps, each followed by a longer rest; then unused pages at the end
  * of the file are given back to the system. If those are so many that others
  * would have to wait for it (16384), that is done only if nobody changes
- * anything for a second within a minute; in a hash it is not done. Pages that
- * are not given back are reused. Nothing is resumed after the store was closed.
- * Returns 0, or -EALREADY: one is running. Thread: any. Blocks: never.
+ * anything for a second within a minute. Pages that are not given back are
+ * reused. Nothing is resumed after the store was closed.
+ * Returns 0, -EALREADY: one is running, or -ENOTSUP: the data are in a hash.
+ * Thread: any. Blocks: never.
  */
 int store_compact(struct store *store);
 

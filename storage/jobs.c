@@ -4,6 +4,7 @@
 #include "storage/jobs.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "storage/store_priv.h"
@@ -58,8 +59,13 @@ void jobs_stop(struct jobs *jobs)
 
 int store_compact(struct store *store)
 {
-	int rc = compact_ask(&store->jobs.compact);
+	DB *data = store->writer.data;
+	DBTYPE type;
+	int rc;
 
+	if (data->get_type(data, &type) != 0 || type == DB_HASH)
+		return -ENOTSUP;
+	rc = compact_ask(&store->jobs.compact);
 	if (rc == 0)
 		agent_call(&store->jobs.agent);
 	return rc;

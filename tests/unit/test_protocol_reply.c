@@ -79,6 +79,7 @@ static const char *const lines[PROTO_CODE_COUNT] = {
 				    "megabytes not bytes\r\n",
 	[PROTO_ERR_MEMLIMIT_FIXED] = "MEMLIMIT_ADJUST_FAILED out of bounds or "
 				     "unable to adjust\r\n",
+	[PROTO_ERR_HASH] = "SERVER_ERROR not possible in a hash\r\n",
 	[PROTO_ERR_NO_ORDER] = "SERVER_ERROR this store keeps no key order\r\n",
 	[PROTO_ERR_META_DUPLICATE] = "CLIENT_ERROR duplicate flag\r\n",
 	[PROTO_ERR_META_FLAG] = "CLIENT_ERROR invalid flag\r\n",
