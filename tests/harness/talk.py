@@ -102,6 +102,13 @@ class Talk:
                 return
         self._fail(b"<closed>", self.buffer)
 
+    def line_or_close(self):
+        """The next line, or None if there is none any more."""
+        while b"\n" not in self.buffer:
+            if not self._fill():
+                return None
+        return self.line()
+
     def expect_silence(self):
         """No byte is waiting and the connection is in step."""
         self.sock.sendall(b"version\r\n")
