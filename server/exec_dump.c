@@ -10,6 +10,7 @@
 #include "server/exec.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +38,10 @@ static enum conn_next begin(struct conn *conn, conn_stream_fn more,
 	return CONN_AGAIN;
 }
 
-/* One turn of it. AGAIN: it is over, and answered if it has failed. */
+/*
+ * One turn of it. AGAIN: it is over, and answered if it has failed. A walk
+ * would use up its thread's share of a processor: it lets others run first.
+ */
 static enum conn_next walk(struct conn *conn, store_visit_fn visit,
 			   bool *ret_done)
 {
@@ -49,7 +53,10 @@ static enum conn_next walk(struct conn *conn, store_visit_fn visit,
 		    (conn->cursor.done || conn->stream_left == 0);
 	if (status != STORE_OK)
 		return exec_answer(conn, form, exec_code(conn->worker, status));
-	return *ret_done ? CONN_AGAIN : CONN_YIELD;
+	if (*ret_done)
+		return CONN_AGAIN;
+	(void)sched_yield();
+	return CONN_YIELD;
 }
 
 /* --- stats cachedump ---------------------------------------------------- */
