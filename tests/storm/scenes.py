@@ -1,7 +1,8 @@
 """The servers that a storm is let loose on, and how they are called.
 
 Everything is small where it can be, so that limits are met. Where others may
-flush the store, the witnesses cannot tell that from a loss; elsewhere they can.
+flush the store, the witnesses cannot tell that from a loss; elsewhere they
+can.
 
 A storm calls "stream", a socket that is plain or a UNIX one; "udp"; "tls"; or
 "beneath", the address of TLS without speaking it.

@@ -15,7 +15,7 @@ from storm.witness import Ascii, Binary, Witness
 WIDTH = 40
 LOOK_S = 0.2  # between two looks at the server
 RELOAD_LOOKS = 5  # between two reloads of files
-RSS_SLACK = 3  # a sanitizer keeps what was freed
+RSS_SLACK = 6  # a sanitizer keeps what was freed
 END_DEADLINE_S = 60
 LOG_LINES = 60
 FAILURES = (AssertionError, OSError, EOFError, ValueError)
