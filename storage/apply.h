@@ -32,6 +32,7 @@
 
 /* What is counted since the start; the writer adds it up after commits. */
 struct tally {
+	uint64_t value_bytes; /* that ops brought, and found */
 	uint64_t stored, expired, flushed;
 };
 

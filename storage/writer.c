@@ -11,10 +11,11 @@
 #include "storage/store_priv.h"
 
 #define BATCH_OPS_MAX 128
-/* So many may be applied, but not on their way to the disk. */
+/* So many may be applied, but not on their way to the disk; 4 KB are one. */
 #define UNFLUSHED_MAX	256
+#define CHANGE_BYTES	4096
 #define BATCH_BYTES_MAX (256U << 10)
-/* Of the values that ops find, and rewrite or bring back. */
+/* With the values that ops find, and rewrite or bring back. */
 #define BATCH_FOUND_MAX (1U << 20)
 /* Readers are the victims of deadlocks; a writer that is one is a rarity. */
 #define CONFLICTS_MAX 1000
@@ -45,16 +46,18 @@ static int apply_ops(struct writer *writer, DB_TXN *txn, struct store_op *first,
 {
 	struct apply *apply = &writer->apply;
 	struct store_op *op = first;
-	size_t done = 0, found = 0;
+	size_t done = 0;
 	int error, close_error;
 
 	error = writer->data->cursor(writer->data, txn, &apply->cursor, 0);
 	if (error != 0)
 		return error;
-	for (; done < *count && found <= BATCH_FOUND_MAX && error == 0;
+	for (; done < *count && error == 0 &&
+	       apply->tally.value_bytes <= BATCH_FOUND_MAX;
 	     done++, op = op->next) {
 		error = apply_op(apply, op);
-		found += op->found.value_bytes;
+		apply->tally.value_bytes +=
+			op->value_bytes + op->found.value_bytes;
 	}
 	close_error = apply->cursor->close(apply->cursor);
 	apply->cursor = NULL;
@@ -293,21 +296,18 @@ static struct store_op *take_batch(struct writer *writer, size_t *ret_count)
 static void put_back(struct writer *writer, struct store_op *first,
 		     size_t decided, size_t count)
 {
-	struct store_op *last = first, *rest, *rest_last;
+	struct store_op *last = first, *rest_last;
 
-	if (decided == count)
-		return;
 	for (size_t i = 1; i < decided; i++)
 		last = last->next;
-	rest = rest_last = last->next;
-	last->next = NULL;
-	while (rest_last->next != NULL)
+	for (rest_last = last->next; rest_last->next != NULL;)
 		rest_last = rest_last->next;
 	(void)pthread_mutex_lock(&writer->lock);
 	rest_last->next = writer->first;
 	if (writer->first == NULL)
 		writer->last = rest_last;
-	writer->first = rest;
+	writer->first = last->next;
+	last->next = NULL;
 	atomic_fetch_add(&writer->queued, count - decided);
 	(void)pthread_mutex_unlock(&writer->lock);
 }
@@ -427,11 +427,13 @@ static void *writer_main(void *arg)
 		apply_shrink(&writer->apply);
 		if (!env_synced(&store->env))
 			continue;
-		put_back(writer, first, decided, count);
+		if (decided < count)
+			put_back(writer, first, decided, count);
 		count_batch(&writer->published, decided);
 		clients_applied(&store->clients, first, writer->position,
 				store->config.sync != STORE_SYNC_ALWAYS);
-		see_to_durability(writer, count);
+		decided += writer->apply.tally.value_bytes / CHANGE_BYTES;
+		see_to_durability(writer, decided);
 	}
 	return NULL;
 }
@@ -503,8 +505,7 @@ void writer_forget(struct writer *writer, const struct store_client *client)
 static int save_state(struct writer *writer)
 {
 	struct store *store = writer->store;
-	size_t none = 0;
-	int error = try_until_decided(writer, NULL, &none);
+	int error = try_until_decided(writer, NULL, &(size_t){0});
 	int rc;
 
 	if (error != 0)
