@@ -6,10 +6,12 @@ a whole. Both servers get the same bytes but for cas ids: every server has its
 own, so a step names the key whose id it means, and each server gets the id
 that it showed last for that key.
 """
+import re
 import struct
 from typing import NamedTuple, Optional
 
 CAS = b"<cas>"  # stands in a text step where the id goes
+CAS_TOKEN = re.compile(rb"(?<= )(C?)<cas>(?=[ \r\n])")
 NO_ID = 1 << 63  # where none was shown: no item has it
 PACKET_CAS = slice(16, 24)  # where it goes in a packet
 
@@ -28,7 +30,9 @@ class Step(NamedTuple):
             return self.data
         known = ids.get(self.ref, NO_ID)
         if not self.binary:
-            return self.data.replace(CAS, b"%d" % known)
+            data = CAS_TOKEN.sub(rb"\g<1>%d" % known, self.data)
+            # Damage can make it part of a key, which must be the same for both.
+            return data.replace(CAS, b"%d" % NO_ID)
         return (self.data[:PACKET_CAS.start] + struct.pack(">Q", known)
                 + self.data[PACKET_CAS.stop:])
 
