@@ -1,5 +1,6 @@
 """rget, pget, pdelete: what memcached does not have."""
 import base64
+import os
 import random
 
 import pytest
@@ -263,9 +264,12 @@ def test_values_of_all_sizes(talk):
     assert list(pages(talk, b"k", 1)) == list(wanted)
 
 
+@pytest.mark.skipif(bool(os.environ.get("MEMCACHEDB_SAN")),
+                    reason="memory of a sanitizer build")
 def test_many_big_values_cost_bounded_memory(new_server):
     """They are read as they leave."""
-    server = new_server("-m", "8", "--sync=write")
+    server = new_server("-m", "8", "--item-cache", "0",
+                        "--sync=write")
     with server.connect() as talk:
         for i in range(20):
             talk.set(b"b%02d" % i, b"%02d" % i * (1 << 19))

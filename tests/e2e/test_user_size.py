@@ -74,7 +74,7 @@ def test_u46_wrong_end(talk, size):
 def test_u48_giant_multigets(new_server, items, size, clients, spare):
     """All answers right; the memory for them is bounded, and given back."""
     cache = 64 << 20
-    server = new_server("-m", cache >> 20)
+    server = new_server("-m", cache >> 20, "--item-cache", 0)
 
     def value(i):
         return (b"%d " % i).ljust(size, b"x")
