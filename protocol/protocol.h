@@ -70,13 +70,10 @@ enum proto_event proto_login_parse(const char *buf, size_t len, size_t scanned,
 bool proto_is_binary(char first);
 
 /*
- * Takes the next key off a request's `keys`. Returns false at the end of the
- * list. The parser has checked every key already.
+ * Takes the next token off a request's `keys` or `rest`. Returns false at the
+ * end. The parser has checked all that are keys already.
  */
-bool proto_next_key(struct proto_slice *keys, struct proto_slice *ret_key);
-
-/* Takes the next word off `rest`. Returns false at the end. */
-bool proto_next_word(struct proto_slice *rest, struct proto_slice *ret);
+bool proto_next_token(struct proto_slice *list, struct proto_slice *ret);
 
 /*
  * The key that a meta request means: its key, or what its base64 decodes to,

@@ -71,14 +71,9 @@ enum proto_key_state proto_token_take_key(struct proto_slice *rest,
 						    : PROTO_KEY_BAD;
 }
 
-bool proto_next_key(struct proto_slice *keys, struct proto_slice *ret_key)
+bool proto_next_token(struct proto_slice *list, struct proto_slice *ret)
 {
-	return proto_token_take(keys, ret_key);
-}
-
-bool proto_next_word(struct proto_slice *rest, struct proto_slice *ret)
-{
-	return proto_token_take(rest, ret);
+	return proto_token_take(list, ret);
 }
 
 void proto_token_trim(struct proto_slice *rest)

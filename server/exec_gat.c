@@ -93,7 +93,7 @@ static enum conn_next gat_more(struct conn *conn)
 				 miss_bytes);
 		if (op == NULL)
 			return CONN_DROP; /* half a list is no answer */
-		is_last = !proto_next_key(&req->keys, &req->key);
+		is_last = !proto_next_token(&req->keys, &req->key);
 		pending = op->user;
 		pending->is_last = is_last;
 		pending->list = conn->gat_list;

@@ -76,7 +76,7 @@ static void look_ahead(const struct conn *conn)
 
 		do {
 			store_expect(reader, key.data, key.len, nearness);
-		} while (--left > 0 && proto_next_key(&keys, &key));
+		} while (--left > 0 && proto_next_token(&keys, &key));
 	}
 }
 
@@ -97,7 +97,7 @@ static enum conn_next get_more(struct conn *conn)
 		if (status != STORE_OK && status != STORE_NOT_FOUND)
 			return exec_answer(conn, &req->form,
 					   exec_code(conn->worker, status));
-		if (!proto_next_key(&req->keys, &req->key))
+		if (!proto_next_token(&req->keys, &req->key))
 			return exec_write(conn, proto_value_end(&req->form));
 		if (!conn_can_go_on(conn, 0))
 			return CONN_PARK;

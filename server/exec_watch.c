@@ -51,7 +51,7 @@ static unsigned streams_of(const struct proto_request *req)
 		if (stream == 0)
 			return 0;
 		streams |= stream;
-	} while (proto_next_word(&rest, &word));
+	} while (proto_next_token(&rest, &word));
 	return streams;
 }
 

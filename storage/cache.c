@@ -34,7 +34,6 @@ struct cache_shard {
 	uint64_t ring_words;
 	struct bucket *buckets;
 	uint64_t bucket_count; /* a power of two */
-	_Atomic uint64_t puts, drops;
 };
 
 static size_t words_of(size_t bytes)
@@ -308,11 +307,8 @@ void cache_put(struct cache *cache, uint64_t hash, const char *key,
 	 * A change from now on will drop it: that is noted first, and comes
 	 * for the lock then.
 	 */
-	if (change_last(changes, hash) == ticket->change) {
+	if (change_last(changes, hash) == ticket->change)
 		insert(shard, hash, key, key_bytes, record, record_bytes);
-		atomic_fetch_add_explicit(&shard->puts, 1,
-					  memory_order_relaxed);
-	}
 	(void)pthread_mutex_unlock(&shard->lock);
 }
 
@@ -326,10 +322,9 @@ void cache_drop(struct cache *cache, uint64_t hash)
 	(void)pthread_mutex_lock(&shard->lock);
 	forget(shard, hash);
 	(void)pthread_mutex_unlock(&shard->lock);
-	atomic_fetch_add_explicit(&shard->drops, 1, memory_order_relaxed);
 }
 
-/* --- prefetching, counting ----------------------------------------------- */
+/* --- prefetching --------------------------------------------------------- */
 
 void cache_prefetch_index(const struct cache *cache, uint64_t hash)
 {
@@ -357,17 +352,5 @@ void cache_prefetch_record(const struct cache *cache, uint64_t hash)
 		__builtin_prefetch(at);
 		__builtin_prefetch(at + 64);
 		__builtin_prefetch(at + 128);
-	}
-}
-
-void cache_counts(const struct cache *cache, struct cache_counts *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	for (size_t i = 0; cache->shards != NULL && i < CACHE_SHARDS; i++) {
-		const struct cache_shard *shard = &cache->shards[i];
-
-		ret->bytes += shard->ring_words * WORD;
-		ret->records_put += load(&shard->puts);
-		ret->records_dropped += load(&shard->drops);
 	}
 }

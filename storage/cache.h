@@ -71,10 +71,4 @@ void cache_drop(struct cache *cache, uint64_t hash);
 void cache_prefetch_index(const struct cache *cache, uint64_t hash);
 void cache_prefetch_record(const struct cache *cache, uint64_t hash);
 
-struct cache_counts {
-	uint64_t bytes, records_put, records_dropped;
-};
-
-void cache_counts(const struct cache *cache, struct cache_counts *ret);
-
 #endif

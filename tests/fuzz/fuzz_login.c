@@ -33,9 +33,9 @@ static void check_login(struct proto_slice line,
 	assert(!request->form.quiet && request->has_value);
 	assert(request->value_tail == 2);
 	assert(request->value_bytes <= PROTO_LOGIN_MAX);
-	assert(proto_next_word(&line, &word) && proto_slice_is(word, "set"));
+	assert(proto_next_token(&line, &word) && proto_slice_is(word, "set"));
 	for (int i = 0; i < 4; i++)
-		assert(proto_next_word(&line, &word));
+		assert(proto_next_token(&line, &word));
 	assert(proto_parse_u32(word, &length));
 	assert(length == request->value_bytes);
 }

@@ -177,7 +177,7 @@ static void check_keys(struct line line, const struct proto_request *request,
 		check_key(line, key);
 		want = nth_token(line, n++);
 		assert(want.data == key.data && want.len == key.len);
-	} while (proto_next_key(&keys, &key));
+	} while (proto_next_token(&keys, &key));
 	assert(nth_token(line, n).len == 0);
 }
 
@@ -232,7 +232,7 @@ static void check_args(struct line line, const struct proto_request *request)
 		assert(want.data == request->args[i].data);
 		assert(want.len == request->args[i].len && want.len > 0);
 	}
-	for (i = 2; proto_next_word(&rest, &word); i++) {
+	for (i = 2; proto_next_token(&rest, &word); i++) {
 		want = nth_token(line, i);
 		assert(want.data == word.data && want.len == word.len);
 	}
@@ -345,13 +345,13 @@ static void check_flags(struct line line, const struct proto_request *request,
 		assert((*token.data | 32) >= 'a' && (*token.data | 32) <= 'z');
 		assert((present & bit) == 0);
 		present |= bit;
-		assert(proto_next_word(&flags, &word));
+		assert(proto_next_token(&flags, &word));
 		assert(word.data == token.data && word.len == token.len);
 		if (*token.data == 'O')
 			assert(token.len <= 32 &&
 			       request->meta.opaque.data == token.data + 1);
 	}
-	assert(n <= 20 && !proto_next_word(&flags, &word));
+	assert(n <= 20 && !proto_next_token(&flags, &word));
 	assert(present == request->meta.present);
 	assert(request->form.quiet == proto_has(request, 'q'));
 	assert(request->compare == proto_has(request, 'C'));

@@ -141,7 +141,7 @@ static void describe_arguments(struct text *text,
 
 	if (request->key.data)
 		text_add_slice(text, " key=", request->key);
-	while (proto_next_key(&keys, &key))
+	while (proto_next_token(&keys, &key))
 		text_add_slice(text, ",", key);
 	text_add_number(text, " flags=", request->client_flags);
 	text_add_signed(text, " exptime=", request->exptime);
@@ -160,11 +160,11 @@ static void describe_more(struct text *text,
 	struct proto_slice rest = request->rest, word;
 
 	for (size_t i = 1; i < request->arg_count && rest.data; i++) {
-		ck_assert(proto_next_word(&rest, &word));
+		ck_assert(proto_next_token(&rest, &word));
 		ck_assert_ptr_eq(word.data, request->args[i].data);
 		ck_assert_uint_eq(word.len, request->args[i].len);
 	}
-	for (int i = 0; proto_next_word(&rest, &word); i++)
+	for (int i = 0; proto_next_token(&rest, &word); i++)
 		text_add_slice(text, i == 0 ? " more=" : ",", word);
 }
 

@@ -216,7 +216,7 @@ START_TEST(test_get_line_of_four_megabytes)
 		proto_text_parse(line, len, parsed.scanned, &wide, &parsed),
 		PROTO_COMMAND);
 	ck_assert_uint_eq(parsed.request.key.len, 7);
-	while (proto_next_key(&parsed.request.keys, &key)) {
+	while (proto_next_token(&parsed.request.keys, &key)) {
 		ck_assert_ptr_eq(key.data, line + 4 + 8 * count);
 		count++;
 	}

@@ -286,13 +286,13 @@ START_TEST(test_flags_as_sent)
 
 	ck_assert_int_eq(parse(line, &parsed), PROTO_COMMAND);
 	flags = parsed.request.meta.flags;
-	ck_assert(proto_next_word(&flags, &token));
+	ck_assert(proto_next_token(&flags, &token));
 	ck_assert_ptr_eq(token.data, line.data + 11);
-	ck_assert(proto_next_word(&flags, &token));
+	ck_assert(proto_next_token(&flags, &token));
 	ck_assert(proto_slice_is(token, "O12"));
-	ck_assert(proto_next_word(&flags, &token));
+	ck_assert(proto_next_token(&flags, &token));
 	ck_assert(proto_slice_is(token, "q"));
-	ck_assert(!proto_next_word(&flags, &token));
+	ck_assert(!proto_next_token(&flags, &token));
 }
 END_TEST
 

@@ -219,11 +219,11 @@ START_TEST(test_next_key_to_the_end)
 
 	guard_open(&guard, 1);
 	keys = guarded(&guard, keys);
-	ck_assert(proto_next_key(&keys, &key));
+	ck_assert(proto_next_token(&keys, &key));
 	ck_assert(proto_slice_is(key, "a"));
-	ck_assert(proto_next_key(&keys, &key));
+	ck_assert(proto_next_token(&keys, &key));
 	ck_assert(proto_slice_is(key, "bb"));
-	ck_assert(!proto_next_key(&keys, &key));
+	ck_assert(!proto_next_token(&keys, &key));
 	guard_close(&guard);
 }
 END_TEST
