@@ -66,7 +66,7 @@ struct proto_meta {
 struct proto_request {
 	struct proto_form form;
 	struct proto_slice key;	 /* the first key; with meta b in base64 */
-	struct proto_slice keys; /* the others; len 0: none. proto_next_token() */
+	struct proto_slice keys; /* the others, if any: proto_next_token() */
 	struct proto_slice args[PROTO_ARGS_MAX]; /* administrative verbs */
 	size_t arg_count;
 	struct proto_slice rest; /* their arguments behind the first */
