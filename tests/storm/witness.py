@@ -14,6 +14,7 @@ from harness.packet import ask
 MARK = b"~witness~"  # no script of a storm has a reason to say this
 KEYS = 40
 SMALL = 300
+AT_LEAST = 50  # acts of a witness, however short the storm
 
 
 class Ascii:
@@ -168,7 +169,7 @@ class Witness:
             self.add, self.replace, self.join, self.count, self.swap,
             self.remove, self.touch]
         try:
-            while not self.ending.is_set():
+            while not self.ending.is_set() or self.done < AT_LEAST:
                 self.dice.choice(acts)(self.dice.choice(self.keys))
                 self.done += 1
             self.check(self.client)
