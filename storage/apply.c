@@ -48,7 +48,7 @@ static int look_up(struct apply *apply, struct store_op *op, struct old *old)
 	int error;
 
 	memset(old, 0, sizeof(*old));
-	dbt_in(&old->key, op->key, op->key_bytes);
+	dbt_key(&old->key, op->key, op->key_bytes);
 	peek->bytes = apply->peek_room;
 	peek->room = PEEK_BYTES;
 	error = peek_get(apply->cursor, &old->key, DB_SET | DB_RMW, peek);

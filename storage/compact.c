@@ -56,7 +56,8 @@ static void begin_phase(struct compact *compact)
 static int begin(struct compact *compact, struct store *store)
 {
 	int error = env_open_db(&store->env, NULL, store->config.data_file,
-				DB_UNKNOWN, 0, DB_AUTO_COMMIT, &compact->db);
+				store->meta.data_type, 0, DB_AUTO_COMMIT,
+				&compact->db);
 
 	if (error == 0)
 		error = compact->db->get_pagesize(compact->db,

@@ -19,6 +19,16 @@ static inline void dbt_in(DBT *dbt, const void *bytes, size_t size)
 	dbt->size = (uint32_t)size;
 }
 
+/*
+ * A key that is looked for. Where there is a comparison of ours Berkeley DB
+ * would give back the key it has found, which is the same.
+ */
+static inline void dbt_key(DBT *dbt, const void *key, size_t size)
+{
+	dbt_in(dbt, key, size);
+	dbt->flags = DB_DBT_READONLY;
+}
+
 /* Room that is written to: at most `room` bytes. */
 static inline void dbt_out(DBT *dbt, void *to, size_t room)
 {

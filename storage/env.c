@@ -10,6 +10,7 @@
 
 #include "storage/disk.h"
 #include "storage/home.h"
+#include "storage/order.h"
 #include "storage/refuse.h"
 #include "storage/thread.h"
 
@@ -321,10 +322,12 @@ int env_open_db(struct env *env, DB_TXN *txn, const char *file, DBTYPE type,
 
 	if (error != 0)
 		return error;
-	if (type != DB_UNKNOWN)
+	if (page_bytes != 0)
 		error = db->set_pagesize(db, page_bytes);
-	if (error == 0 && type != DB_UNKNOWN && page_bytes > ENV_SAFE_PAGE)
+	if (error == 0 && page_bytes > ENV_SAFE_PAGE)
 		error = db->set_flags(db, DB_CHKSUM);
+	if (error == 0 && type == DB_BTREE)
+		error = order_use(db);
 	if (error == 0)
 		error = db->open(db, txn, file, NULL, type, flags, 0640);
 	if (error != 0) {

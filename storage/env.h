@@ -55,7 +55,8 @@ int env_close(struct env *env);
 
 /*
  * Opens a database of the environment. txn NULL: no transaction of its own.
- * type DB_UNKNOWN: it exists. Returns 0 or Berkeley DB's error.
+ * page_bytes 0: it exists, and is of this type. Returns 0 or Berkeley DB's
+ * error.
  */
 int env_open_db(struct env *env, DB_TXN *txn, const char *file, DBTYPE type,
 		uint32_t page_bytes, uint32_t flags, DB **ret_db);

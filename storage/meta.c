@@ -38,7 +38,7 @@ static int get(DB *db, const char *name, void *bytes, size_t size)
 	DBT key, data;
 	int error;
 
-	dbt_in(&key, name, strlen(name));
+	dbt_key(&key, name, strlen(name));
 	dbt_out(&data, bytes, size);
 	error = db->get(db, NULL, &key, &data, 0);
 	if (error == DB_BUFFER_SMALL || (error == 0 && data.size != size))
@@ -106,6 +106,7 @@ static int judge_format(const unsigned char *bytes, const char *path,
 {
 	int major, minor, patch;
 	uint32_t version = record_get32(bytes);
+	uint32_t type = record_get32(bytes + 16);
 
 	(void)db_version(&major, &minor, &patch);
 	if (version != META_FORMAT_VERSION)
@@ -120,7 +121,17 @@ static int judge_format(const unsigned char *bytes, const char *path,
 			      "has %d.%d; use that version, or dump and load",
 			      path, (unsigned)record_get32(bytes + 4),
 			      (unsigned)record_get32(bytes + 8), major, minor);
+	if (type != TYPE_BTREE && type != TYPE_HASH)
+		return refuse(refused, STORE_REFUSED_FOREIGN, EINVAL,
+			      "%s: unknown type %u of the data; use the server "
+			      "that wrote it, or dump and load",
+			      path, (unsigned)type);
 	return 0;
+}
+
+static DBTYPE data_type_in(const unsigned char *format)
+{
+	return record_get32(format + 16) == TYPE_HASH ? DB_HASH : DB_BTREE;
 }
 
 static int read_format(DB *db, const char *path, unsigned char *bytes,
@@ -195,7 +206,7 @@ int meta_open(struct meta *meta, struct env *env, const struct home *home,
 	      struct state *ret_state, struct store_refused *refused)
 {
 	unsigned char format[FORMAT_BYTES], state[STATE_BYTES];
-	int error = env_open_db(env, NULL, HOME_META_FILE, DB_UNKNOWN, 0,
+	int error = env_open_db(env, NULL, HOME_META_FILE, DB_BTREE, 0,
 				DB_AUTO_COMMIT, &meta->db);
 
 	if (error != 0)
@@ -203,6 +214,7 @@ int meta_open(struct meta *meta, struct env *env, const struct home *home,
 	error = read_format(meta->db, HOME_META_FILE, format, refused);
 	if (error != 0)
 		goto out_close;
+	meta->data_type = data_type_in(format);
 	memcpy(meta->history, format + 24, META_HISTORY_BYTES);
 	error = get(meta->db, STATE_KEY, state, STATE_BYTES);
 	if (error != 0) {

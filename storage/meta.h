@@ -44,6 +44,7 @@ struct state {
 
 struct meta {
 	DB *db;
+	DBTYPE data_type; /* of the file with the items, once opened */
 	unsigned char history[META_HISTORY_BYTES]; /* random, of this store */
 };
 

@@ -25,8 +25,8 @@ int store_reader_new(struct store *store, struct store_reader **ret_reader)
 	if (rc != 0)
 		goto out_free;
 	reader->store = store;
-	rc = env_open_db(&store->env, NULL, store->config.data_file, DB_UNKNOWN,
-			 0, DB_RDONLY, &reader->db);
+	rc = env_open_db(&store->env, NULL, store->config.data_file,
+			 store->meta.data_type, 0, DB_RDONLY, &reader->db);
 	if (rc != 0) {
 		rc = rc > 0 ? -rc : -EIO;
 		goto out_leave;
@@ -140,7 +140,7 @@ static int read_record(struct store_reader *reader, const struct wanted *wanted,
 	DBT key_dbt;
 	int error;
 
-	dbt_in(&key_dbt, wanted->key, wanted->key_bytes);
+	dbt_key(&key_dbt, wanted->key, wanted->key_bytes);
 	do {
 		dbt_out(data, to, room);
 		if (part != 0) {

@@ -88,7 +88,7 @@ static int open_databases(struct store *store, DB **ret_data,
 	if (rc != 0)
 		return rc;
 	error = env_open_db(&store->env, NULL, store->config.data_file,
-			    DB_UNKNOWN, 0, DB_AUTO_COMMIT, &data);
+			    store->meta.data_type, 0, DB_AUTO_COMMIT, &data);
 	if (error != 0) {
 		rc = env_refuse(&store->env, error, store->config.data_file,
 				refused);

@@ -329,6 +329,14 @@ START_TEST(test_another_berkeley_db_wrote_it)
 }
 END_TEST
 
+START_TEST(test_an_unknown_type_of_data)
+{
+	make_store();
+	change_format(16, 3);
+	expect_refusal(STORE_REFUSED_FOREIGN, "type 3");
+}
+END_TEST
+
 START_TEST(test_a_database_without_a_format)
 {
 	DB *db;
@@ -491,6 +499,7 @@ static TCase *refusals(void)
 	tcase_add_test(tcase, test_a_database_of_a_newer_library);
 	tcase_add_test(tcase, test_a_log_of_another_library);
 	tcase_add_test(tcase, test_an_unknown_format_version);
+	tcase_add_test(tcase, test_an_unknown_type_of_data);
 	tcase_add_loop_test(tcase, test_another_berkeley_db_wrote_it, 0, 2);
 	tcase_add_test(tcase, test_a_database_without_a_format);
 	tcase_add_test(tcase, test_a_db_config_file);
