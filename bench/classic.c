@@ -1,23 +1,50 @@
 /*
- * classic.c - memcached's classic text protocol.
+ * classic.c - memcached's classic text protocol, with answers or noreply.
  *
  * A get is answered by the hits, in the order asked, and END: a key that is
- * passed over is a miss.
+ * passed over is a miss. "classic-quiet" stores with noreply and ends each
+ * batch that is sent with mn, whose answer comes when all of it is done. Such
+ * a set says nothing when it fails: who stores so looks afterwards.
  */
 #include <string.h>
 
 #include "bench/dialect.h"
 
-static char *put_set(char *out, const struct items *items,
-		     const struct request *request)
+static char *put_set_head(char *out, const struct items *items,
+			  const struct request *request)
 {
 	out = DIALECT_PUT(out, "set ");
 	out = item_put_key(out, items, request->ids[0]);
 	out = DIALECT_PUT(out, " 0 0 ");
-	out = dialect_put_number(out, items->value_bytes);
+	return dialect_put_number(out, items->value_bytes);
+}
+
+static char *put_set_block(char *out, const struct items *items,
+			   const struct request *request)
+{
 	out = DIALECT_PUT(out, "\r\n");
 	out = item_put_value(out, items, request->ids[0], request->version);
 	return DIALECT_PUT(out, "\r\n");
+}
+
+static char *put_set(char *out, const struct items *items,
+		     const struct request *request)
+{
+	out = put_set_head(out, items, request);
+	return put_set_block(out, items, request);
+}
+
+static char *put_quiet_set(char *out, const struct items *items,
+			   const struct request *request)
+{
+	out = put_set_head(out, items, request);
+	out = DIALECT_PUT(out, " noreply");
+	return put_set_block(out, items, request);
+}
+
+static char *put_barrier(char *out)
+{
+	return DIALECT_PUT(out, "mn\r\n");
 }
 
 static char *put_get(char *out, const struct items *items,
@@ -104,6 +131,39 @@ static enum reply_event read_reply(const char *buf, size_t len,
 	return REPLY_BROKEN;
 }
 
+/* A get has an answer of its own, and behind it that of the batch. */
+static enum reply_event read_quiet_get(const char *buf, size_t len,
+				       const struct items *items,
+				       struct request *request,
+				       struct reply_part *ret)
+{
+	enum reply_event event = read_reply(buf, len, items, request, ret);
+
+	if (event != REPLY_DONE || !request->ends_batch)
+		return event;
+	request->started = true;
+	return REPLY_PART;
+}
+
+static enum reply_event read_quiet_reply(const char *buf, size_t len,
+					 const struct items *items,
+					 struct request *request,
+					 struct reply_part *ret)
+{
+	size_t line = dialect_line(buf, len);
+
+	if (!request->is_set && !request->started)
+		return read_quiet_get(buf, len, items, request, ret);
+	if (line == 0)
+		return REPLY_WAIT;
+	/* What follows says that the sets before it were done in silence. */
+	ret->consumed = 0;
+	if (!request->ends_batch)
+		return REPLY_DONE;
+	ret->consumed = line;
+	return line_is(buf, line, "MN\r\n") ? REPLY_DONE : REPLY_BROKEN;
+}
+
 const struct dialect dialect_classic = {
 	.name = "classic",
 	.set_extra = sizeof("set  0 0 18446744073709551615\r\n\r\n"),
@@ -112,4 +172,16 @@ const struct dialect dialect_classic = {
 	.put_set = put_set,
 	.put_get = put_get,
 	.read_reply = read_reply,
+};
+
+const struct dialect dialect_classic_quiet = {
+	.name = "classic-quiet",
+	.set_extra =
+		sizeof("set  0 0 18446744073709551615 noreply\r\n\r\nmn\r\n"),
+	.get_extra = sizeof("get\r\nmn\r\n"),
+	.get_key_extra = 1,
+	.put_set = put_quiet_set,
+	.put_get = put_get,
+	.put_barrier = put_barrier,
+	.read_reply = read_quiet_reply,
 };

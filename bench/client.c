@@ -183,6 +183,8 @@ static void count_request(struct client_shared *shared,
 		return;
 	}
 	histogram_record(&tally->get_ns, took_ns);
+	if (request->is_hot)
+		histogram_record(&tally->hot_ns, took_ns);
 	tally->hits += request->hits;
 	tally->misses += request->key_count - request->hits;
 }

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const struct dialect *const dialects[] = {
-	&dialect_classic, &dialect_meta,	 &dialect_meta_quiet,
-	&dialect_binary,  &dialect_binary_quiet, &dialect_redis,
+	&dialect_classic,    &dialect_classic_quiet, &dialect_meta,
+	&dialect_meta_quiet, &dialect_binary,	     &dialect_binary_quiet,
+	&dialect_redis,
 };
 
 const struct dialect *dialect_at(size_t i)

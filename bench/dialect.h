@@ -20,6 +20,7 @@
 /* One request in flight. */
 struct request {
 	bool is_set;
+	bool is_hot;	 /* a get of one of the hottest keys */
 	bool ends_batch; /* a barrier was sent behind it */
 	bool started;	 /* a dialect's own: the head of the reply was read */
 	uint32_t key_count;
@@ -71,6 +72,7 @@ struct dialect {
 };
 
 extern const struct dialect dialect_classic;
+extern const struct dialect dialect_classic_quiet;
 extern const struct dialect dialect_meta;
 extern const struct dialect dialect_meta_quiet;
 extern const struct dialect dialect_binary;

@@ -140,7 +140,7 @@ static const struct option option_table[] = {
 	{"allow-remote", NULL, FIELD(allow_remote), 0, 0, set_flag,
 	 "accept an address that is not loopback"},
 	{"protocol", "NAME", FIELD(dialect), 0, 0, set_dialect,
-	 "classic, meta, binary (or -quiet), redis (classic)"},
+	 "classic, meta, binary, each -quiet; redis (classic)"},
 	{"connections", "N", FIELD(connections), 1, 100000, set_u32,
 	 "open connections (50)"},
 	{"threads", "N", FIELD(threads), 1, 64, set_u32, "threads (1)"},
@@ -160,6 +160,8 @@ static const struct option option_table[] = {
 	 "keys in each get (1)"},
 	{"distribution", "NAME", 0, 0, 10, set_distribution,
 	 "of the keys: uniform or zipf:EXPONENT (uniform)"},
+	{"hot", "N", FIELD(hot_keys), 1, 2000000000, set_u32,
+	 "report gets of the N most popular keys apart, too"},
 	{"requests", "N", FIELD(requests), 1, UINT32_MAX, set_u32,
 	 "stop after so many, instead of after a time"},
 	{"seconds", "S", FIELD(run_ms), 10, 86400000, set_seconds,
@@ -238,6 +240,9 @@ static const char *find_conflict(const struct options *options)
 		return "--load ends by itself: no --requests, no --warmup";
 	if (options->verify && options->value_bytes < ITEM_VERIFY_MIN)
 		return "--verify needs a --value-size of at least 32";
+	if (options->hot_keys > 0 &&
+	    (!options->zipf || options->keys_per_get > 1))
+		return "--hot needs --distribution=zipf:..., and one key a get";
 	if (options->threads > options->connections)
 		return "more --threads than --connections";
 	return NULL;

@@ -36,6 +36,7 @@ struct options {
 	uint32_t keys_per_get;
 	bool zipf;
 	double zipf_exponent;
+	uint32_t hot_keys; /* the most popular ones, counted apart */
 	uint32_t requests; /* 0: by time */
 	uint32_t run_ms;
 	uint32_t warmup_ms;

@@ -102,6 +102,10 @@ void report_run(FILE *out, const struct options *options,
 		put_latency(out, "set_latency_us", &tally->set_ns);
 	if (tally->get_ns.total > 0)
 		put_latency(out, "get_latency_us", &tally->get_ns);
+	if (options->hot_keys > 0) {
+		fprintf(out, ",\"hot_gets\":%" PRIu64, tally->hot_ns.total);
+		put_latency(out, "hot_latency_us", &tally->hot_ns);
+	}
 	put_cpu(out, "client", outcome->client_cpu_us, outcome, ops);
 	if (options->server_pid > 0)
 		put_cpu(out, "server", outcome->server_cpu_us, outcome, ops);

@@ -16,6 +16,7 @@ void tally_merge(struct tally *to, const struct tally *from)
 	to->bytes_received += from->bytes_received;
 	histogram_merge(&to->set_ns, &from->set_ns);
 	histogram_merge(&to->get_ns, &from->get_ns);
+	histogram_merge(&to->hot_ns, &from->hot_ns);
 	if (to->errors == 0)
 		memcpy(to->first_error, from->first_error,
 		       sizeof(to->first_error));

@@ -15,6 +15,7 @@ struct tally {
 	uint64_t hits, misses; /* keys */
 	uint64_t bytes_sent, bytes_received;
 	struct histogram set_ns, get_ns; /* one entry for each request */
+	struct histogram hot_ns; /* those of get_ns that were hot, again */
 	uint64_t errors;
 	char first_error[200]; /* printable text of the first one */
 };

@@ -39,13 +39,17 @@ void workload_init(struct workload *workload, const struct options *options,
 	workload->left = total > 0 ? end - first : UINT64_MAX;
 }
 
-static uint32_t choose_key(struct workload *workload)
+static uint32_t choose_key(struct workload *workload, bool *ret_is_hot)
 {
-	uint32_t keys = workload->options->keys;
+	const struct options *options = workload->options;
+	uint32_t rank;
 
+	*ret_is_hot = false;
 	if (workload->zipf == NULL)
-		return rng_below(&workload->rng, keys);
-	return scatter(zipf_draw(workload->zipf, &workload->rng), keys);
+		return rng_below(&workload->rng, options->keys);
+	rank = zipf_draw(workload->zipf, &workload->rng);
+	*ret_is_hot = rank < options->hot_keys;
+	return scatter(rank, options->keys);
 }
 
 static uint32_t next_to_load(struct workload *workload)
@@ -89,6 +93,6 @@ bool workload_next(struct workload *workload, struct request *request)
 	if (!request->is_set)
 		request->key_count = options->keys_per_get;
 	for (uint32_t i = 0; i < request->key_count; i++)
-		request->ids[i] = choose_key(workload);
+		request->ids[i] = choose_key(workload, &request->is_hot);
 	return true;
 }
