@@ -3,7 +3,7 @@
 #   make              the server: build/<variant>/memcachedb, linked as ./memcachedb
 #   make run          install what the build needs, build, serve 127.0.0.1:21201
 #   make check        install what the tests need, build, run every suite
-#   make check-fast   lint, unit and e2e only: the daily loop
+#   make check-fast   lint, unit, fuzz, e2e and bench: the daily loop
 #   make check-long   every suite with its long cases
 #   make check-reference   put memcached itself through our tests
 #   make lint         the house rules; `make format` repairs the layout
@@ -126,10 +126,10 @@ check check-long:
 	@tools/install-packages check
 	@$(parallel_make) tests
 	$(run_tests) $(if $(filter %-long,$@),--long) lint unit fuzz e2e \
-		differential storm crash fault clients
+		bench differential storm crash fault clients
 
 check-fast: tests
-	$(run_tests) lint unit fuzz e2e
+	$(run_tests) lint unit fuzz e2e bench
 
 # Our expectations are memcached's, but for differences that are marked.
 check-reference:

@@ -5,6 +5,7 @@ a directory of its own, and is ended by its process id.
 """
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -26,14 +27,15 @@ class Server:
     """One process and its directory. Subclasses know the command line."""
 
     protocol = "classic"
-    durable = True  # does it have anything after a restart?
+    log_files = None  # a pattern: what of its files is a log, not data
 
-    def __init__(self, name, program, host, home, settings):
+    def __init__(self, name, program, home, settings):
         self.name = name
         self.program = program
-        self.host = host
         self.home = home
         self.settings = settings
+        self.host = settings.host
+        self.connections = 4096
         self.process = None
         self.port = None
 
@@ -70,6 +72,14 @@ class Server:
             time.sleep(0.001)
         return time.monotonic() - begin
 
+    def pause(self):
+        """Stands still: what it has left to do is not done in the time of
+        another one."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def answers(self, question):
         """True if the question (request, start of reply) is answered so."""
         request, reply = question or self.hello
@@ -91,6 +101,7 @@ class Server:
         if self.process is None:
             return 0.0
         begin = time.monotonic()
+        self.resume()
         self.process.send_signal(how)
         try:
             self.process.wait(timeout=ANSWER_SECONDS)
@@ -100,6 +111,13 @@ class Server:
         self.process = None
         return time.monotonic() - begin
 
+    def kill(self):
+        self.stop(signal.SIGKILL)
+
+    def remove(self):
+        """Removes its directory; it must have ended."""
+        shutil.rmtree(self.home, ignore_errors=True)
+
     def resident_bytes(self):
         with open(f"/proc/{self.pid}/status") as status:
             for line in status:
@@ -108,48 +126,64 @@ class Server:
         return 0
 
     def disk_bytes(self):
-        """Space taken by its files, as du counts it."""
-        return sum(os.lstat(os.path.join(folder, name)).st_blocks * 512
-                   for folder, _, names in os.walk(self.home)
-                   for name in names)
+        """Space taken by its files, as du counts it: data, and logs."""
+        data = log = 0
+        for folder, _, names in os.walk(self.home):
+            for name in names:
+                try:
+                    size = os.lstat(os.path.join(folder, name)).st_blocks * 512
+                except FileNotFoundError:
+                    continue  # a log file that was just removed
+                if self.log_files and re.fullmatch(self.log_files, name):
+                    log += size
+                else:
+                    data += size
+        return {"data_bytes": data, "log_bytes": log}
 
 
 class Memcached(Server):
-    durable = False
     hello = (b"version\r\n", b"VERSION ")
 
     def arguments(self):
         arguments = ["-l", self.host, "-p", str(self.port), "-U", "0",
-                     "-t", str(self.settings.threads), "-m", "2048",
-                     "-c", "4096"]
+                     "-t", str(self.settings.threads),
+                     "-c", str(self.connections), *self.memory()]
         return arguments + (["-u", "root"] if os.getuid() == 0 else [])
+
+    def memory(self):
+        return ["-m", str(self.settings.cache)]
 
     def question(self, key):
         return f"get {key}\r\n".encode(), b"VALUE "
 
 
 class Memcachedb(Memcached):
-    durable = True
+    log_files = r"log\.\d+"
 
-    def __init__(self, name, program, host, home, settings, sync):
-        super().__init__(name, program, host, home, settings)
+    def __init__(self, name, program, home, settings, sync, cache=None,
+                 more=()):
+        super().__init__(name, program, home, settings)
         self.sync = sync
+        self.cache = cache or settings.cache
+        self.more = list(more)
 
     def arguments(self):
-        arguments = ["-l", self.host, "-p", str(self.port), "-H", self.home,
-                     "-t", str(self.settings.threads),
-                     "-m", str(self.settings.cache // 2),
-                     f"--item-cache={self.settings.cache // 2}m",
-                     "-c", "4096", f"--sync={self.sync}"]
-        return arguments + (["-u", "root"] if os.getuid() == 0 else [])
+        return [*super().arguments(), "-H", self.home, f"--sync={self.sync}",
+                *self.more]
+
+    def memory(self):
+        """Half of it for pages, half for items."""
+        return ["-m", str(self.cache // 2),
+                f"--item-cache={self.cache - self.cache // 2}m"]
 
 
 class Redis(Server):
     protocol = "redis"
     hello = (b"PING\r\n", b"+PONG")
+    log_files = r"appendonly\.aof.*"
 
-    def __init__(self, name, program, host, home, settings, fsync):
-        super().__init__(name, program, host, home, settings)
+    def __init__(self, name, program, home, settings, fsync):
+        super().__init__(name, program, home, settings)
         self.fsync = fsync
 
     def arguments(self):
@@ -158,30 +192,39 @@ class Redis(Server):
                 "--dir", self.home, "--save", "", "--appendonly", "yes",
                 "--appendfsync", self.fsync,
                 "--auto-aof-rewrite-percentage", "0",
-                "--maxclients", "4096"]
+                "--maxmemory", f"{self.settings.cache}mb",
+                "--maxmemory-policy", "noeviction",
+                "--maxclients", str(self.connections)]
 
     def question(self, key):
         return f"GET {key}\r\n".encode(), b"$"
 
 
-def choose(settings, folder):
-    """The servers that can be started here, and notes about the others."""
-    def home(name):
-        return os.path.join(folder, name)
+# name, option with the program, kind, what else its constructor takes
+KNOWN = (
+    ("memcached", "memcached", Memcached, ()),
+    ("redis-always", "redis", Redis, ("always",)),
+    ("redis-everysec", "redis", Redis, ("everysec",)),
+    ("ours-always", "program", Memcachedb, ("always",)),
+    ("ours-write", "program", Memcachedb, ("write",)),
+    ("ours-interval", "program", Memcachedb, ("interval:1000",)),
+)
 
-    servers, notes = [], []
-    wanted = [("memcached", settings.memcached, Memcached, []),
-              ("redis-always", settings.redis, Redis, ["always"]),
-              ("redis-everysec", settings.redis, Redis, ["everysec"]),
-              ("ours-always", settings.program, Memcachedb, ["always"]),
-              ("ours-write", settings.program, Memcachedb, ["write"]),
-              ("ours-interval", settings.program, Memcachedb,
-               ["interval:1000"])]
-    for name, program, kind, extra in wanted:
-        path = shutil.which(program) if program else None
-        if path is None:
-            notes.append(f"{name}: no program {program or 'built'}")
-        elif not settings.servers or name in settings.servers:
-            servers.append(kind(name, os.path.abspath(path), settings.host,
-                                home(name), settings, *extra))
-    return servers, notes
+
+def make(name, home, settings, **more):
+    """The server of this name; None if its program is not here."""
+    _, option, kind, extra = next(each for each in KNOWN if each[0] == name)
+    program = getattr(settings, option)
+    path = shutil.which(program) if program else None
+    if path is None:
+        return None
+    return kind(name, os.path.abspath(path), home, settings, *extra, **more)
+
+
+def choose(settings, folder, names):
+    """Those of the servers that can be started, and notes about others."""
+    made = {name: make(name, os.path.join(folder, name), settings)
+            for name in names}
+    return ([server for server in made.values() if server is not None],
+            [f"{name}: its program is not here"
+             for name, server in made.items() if server is None])
