@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "storage/dbt.h"
+#include "storage/inplace.h"
 
 #define PEEK_BYTES   8192
 #define SCRATCH_KEPT (1U << 20)
@@ -56,6 +57,8 @@ static int look_up(struct apply *apply, struct store_op *op, struct old *old)
 		return 0;
 	if (error != 0)
 		return error;
+	/* It is on a record, which no delete has left behind. */
+	cursor_in_place(apply->cursor, true);
 	old->there = true;
 	old->live = !record_flushed(&peek->record, apply->state.flush_cutoff) &&
 		    !record_expired(&peek->record, apply->now_seconds);

@@ -4,6 +4,7 @@
 
 #include "storage/apply.h"
 #include "storage/dbt.h"
+#include "storage/inplace.h"
 
 /* A partial write of a bigger record is a write of all of it. */
 #define SMALL_RECORD_BYTES 8192
@@ -72,6 +73,7 @@ int apply_delete(struct apply *apply, struct store_op *op, struct old *old)
 		return 0;
 	}
 	note_change(apply, op);
+	cursor_in_place(apply->cursor, false);
 	error = apply->cursor->del(apply->cursor, 0);
 	if (error == 0)
 		count_out(apply, op, old);
@@ -85,6 +87,8 @@ static int put_data(struct apply *apply, struct store_op *op, struct old *old,
 	int error;
 
 	note_change(apply, op);
+	if (old->there && record_bytes != old->peek.record_bytes)
+		cursor_in_place(apply->cursor, false);
 	error = apply->cursor->put(apply->cursor, &old->key, data,
 				   old->there ? DB_CURRENT : DB_KEYFIRST);
 	if (error != 0)

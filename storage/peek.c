@@ -14,7 +14,10 @@ int peek_get(DBC *cursor, DBT *key, uint32_t flags, struct peek *peek)
 	error = cursor->get(cursor, key, &data, flags);
 	peek->record_bytes = data.size;
 	if (error == DB_BUFFER_SMALL && data.size > data.ulen) {
-		/* The cursor has not moved: the same again, in part. */
+		/*
+		 * The same again, in part: the cursor has not moved, or, if it
+		 * works in place, goes to a key.
+		 */
 		data.flags |= DB_DBT_PARTIAL;
 		data.dlen = data.ulen;
 		error = cursor->get(cursor, key, &data, flags);
