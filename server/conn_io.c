@@ -79,6 +79,7 @@ void conn_await_input(struct conn *conn)
 void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *conn = arg;
+	struct worker *worker = conn->worker;
 	enum conn_next next;
 
 	(void)fd;
@@ -97,12 +98,14 @@ void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	next = conn_fill(conn);
-	if (next == CONN_AGAIN)
-		conn_run(conn);
-	else if (next == CONN_INPUT)
+	if (next == CONN_AGAIN) {
+		conn_run(conn); /* it may be gone then */
+		worker_ran(worker);
+	} else if (next == CONN_INPUT) {
 		conn_await_input(conn);
-	else
+	} else {
 		conn_close(conn);
+	}
 }
 
 void conn_on_writable(evutil_socket_t fd, short what, void *arg)

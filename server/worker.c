@@ -19,6 +19,8 @@
 #include "server/shared.h"
 #include "server/udp.h"
 
+/* So many changes are worth waking the writer for, before the turn ends. */
+#define WORKER_HAND_OVER 8
 /* A yielding connection sends only when it has this much: fewer calls. */
 #define WORKER_SEND_EARLY 65536
 /* A peer that takes no answers, or leaves a command half sent, this long. */
@@ -31,6 +33,7 @@
 void worker_add_op(struct worker *worker, struct store_op *op)
 {
 	op->next = NULL;
+	worker->op_count++;
 	*worker->ops_tail = op;
 	worker->ops_tail = &op->next;
 }
@@ -205,8 +208,15 @@ static void worker_submit(struct worker *worker)
 	if (first == NULL)
 		return;
 	worker->ops = NULL;
+	worker->op_count = 0;
 	worker->ops_tail = &worker->ops;
 	store_submit(worker->client, first);
+}
+
+void worker_ran(struct worker *worker)
+{
+	if (worker->op_count >= WORKER_HAND_OVER)
+		worker_submit(worker);
 }
 
 static void worker_send(struct worker *worker)

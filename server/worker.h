@@ -73,8 +73,9 @@ struct worker {
 	struct conn_list hidden;   /* hold an answer not yet durable */
 	struct udp_socket *udp;	   /* its sockets for datagrams */
 
-	struct store_op *ops; /* writes of this turn, in order */
+	struct store_op *ops; /* writes that are to be submitted, in order */
 	struct store_op **ops_tail;
+	unsigned op_count;   /* in the list */
 	uint64_t op_bytes;   /* memory of writes in flight */
 	unsigned gats;	     /* that bring a value back, in flight */
 	unsigned logins;     /* that are to come back as checked */
@@ -118,7 +119,13 @@ void worker_post_login(struct worker *worker, struct login_attempt *attempt);
 /* Makes the worker look at its lists again. Thread: any. Never blocks. */
 void worker_wake(void *worker);
 
-/* Adds a filled op to the list of this turn. */
+/* Adds a filled op to those that will be submitted in this turn. */
 void worker_add_op(struct worker *worker, struct store_op *op);
+
+/*
+ * A connection has run in an event: submits what has come together, if it is
+ * worth it, so that the writer begins while further connections are read.
+ */
+void worker_ran(struct worker *worker);
 
 #endif

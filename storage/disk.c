@@ -7,14 +7,17 @@
 #include <db.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/spare.h"
+
 /* The only mutable globals of the folder: a hook has no other memory. */
-static atomic_ulong failed_syncs;
+static atomic_ulong failed_syncs, logs_made;
 static atomic_bool broken;
 
 unsigned long disk_failed_syncs(void)
@@ -22,12 +25,12 @@ unsigned long disk_failed_syncs(void)
 	return atomic_load(&failed_syncs);
 }
 
-/*
- * ENOSPC becomes EIO, so that ENOSPC from the log always means that a write
- * did not fit. After one failure all syncs fail: so Berkeley DB writes no page
- * whose log may be lost.
- */
-static int sync_file(int fd)
+unsigned long disk_logs_made(void)
+{
+	return atomic_load_explicit(&logs_made, memory_order_relaxed);
+}
+
+int disk_sync(int fd)
 {
 	int error;
 
@@ -122,9 +125,28 @@ static ssize_t write_here(int fd, const void *bytes, size_t size)
 	return (ssize_t)size;
 }
 
+static int open_file(const char *path, int flags, ...)
+{
+	unsigned mode = 0;
+	bool made = false;
+	va_list args;
+	int fd;
+
+	if ((flags & O_CREAT) != 0) {
+		va_start(args, flags);
+		mode = va_arg(args, unsigned);
+		va_end(args);
+	}
+	fd = spare_open(path, flags, mode, &made);
+	if (made)
+		atomic_fetch_add(&logs_made, 1);
+	return fd;
+}
+
 void disk_install(void)
 {
 	atomic_store(&broken, false);
-	(void)db_env_set_func_fsync(sync_file);
+	(void)db_env_set_func_open(open_file);
+	(void)db_env_set_func_fsync(disk_sync);
 	(void)db_env_set_func_write(write_here);
 }

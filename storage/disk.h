@@ -1,5 +1,5 @@
 /*
- * disk.h - what Berkeley DB calls to write and sync its files.
+ * disk.h - what Berkeley DB calls to open, write and sync its files.
  *
  * It would call the system itself, but
  *
@@ -8,7 +8,8 @@
  * - it may swallow the failure of a sync (a page is evicted, the log before it
  *   is flushed, then another page is taken instead): here it is counted;
  * - a page of which only the first half fitted on the disk looks new to the
- *   recovery, which reads its first bytes only: here such a half is undone.
+ *   recovery, which reads its first bytes only: here such a half is undone;
+ * - it begins a log file with a hole: here that may be a spare file (spare.h).
  *
  * Berkeley DB takes these functions for the whole process, and tells them
  * nothing but the file.
@@ -26,5 +27,16 @@ void disk_install(void);
 
 /* How many syncs of this process have failed so far. */
 unsigned long disk_failed_syncs(void);
+
+/* How many log files this process has made so far. */
+unsigned long disk_logs_made(void);
+
+/*
+ * Syncs a file or directory as Berkeley DB's files are synced. ENOSPC becomes
+ * EIO, so that ENOSPC from the log always means that a write did not fit. After
+ * one failure all syncs fail: so Berkeley DB writes no page whose log may be
+ * lost. Returns 0 or an errno. Blocks.
+ */
+int disk_sync(int fd);
 
 #endif

@@ -40,7 +40,8 @@ static int flush_until_it_fits(struct flusher *flusher)
 	int rc;
 
 	while ((rc = env_flush_log(&store->env)) == -ENOSPC) {
-		if (space_give_up_ballast(&store->space))
+		if (spare_give_up(&store->spare) ||
+		    space_give_up_ballast(&store->space))
 			continue;
 		env_complain(&store->env,
 			     "the disk is full: waiting for room to write "

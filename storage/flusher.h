@@ -5,8 +5,9 @@
  * noted. A commit that returned before the round began is in the log buffer,
  * so the round covers it. Rounds never overlap.
  *
- * With few submitters the writer runs a round itself (no thread switch); with
- * many it hands over to this thread and goes on applying meanwhile.
+ * The writer asks for one after each batch and goes on; what it applies while
+ * one runs shares the next. A change that is alone it makes durable itself,
+ * which saves a thread switch.
  *
  * Threads: start and stop by main, the rest as said.
  */

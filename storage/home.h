@@ -12,6 +12,7 @@
  *   meta.db    versions and state, see meta.h
  *   log.*      Berkeley DB's log, here or in config.log_dir
  *   ballast    see space.h, beside the log
+ *   spare      see spare.h, beside the log
  *
  * Threads: main.
  */

@@ -96,19 +96,18 @@ static bool make_ballast(const struct space *space)
 	return error == 0;
 }
 
-/* Room for the ballast, and as much again above the reserve. */
-static bool is_plenty(const struct space *space)
+bool space_has_room(const struct space *space, uint64_t bytes)
 {
 	uint64_t left = free_bytes(space->home->log_dir);
 
-	return left >= space->reserve_bytes &&
-	       left - space->reserve_bytes >= 2 * space->ballast_bytes;
+	return minus(left, space->reserve_bytes) >=
+	       2 * space->ballast_bytes + bytes;
 }
 
 void space_renew_ballast(struct space *space)
 {
 	(void)pthread_mutex_lock(&space->lock);
-	if (!space->ballast && is_plenty(space))
+	if (!space->ballast && space_has_room(space, 0))
 		space->ballast = make_ballast(space);
 	(void)pthread_mutex_unlock(&space->lock);
 }

@@ -70,6 +70,12 @@ enum space_level space_check(struct space *space, const struct space_use *use);
 /* Says so when the level has changed. */
 void space_say(struct space *space, enum space_level level);
 
+/*
+ * Is there room beside the log for so many bytes, and for the ballast, and as
+ * much again above the reserve? Thread: any. Blocks: on statvfs.
+ */
+bool space_has_room(const struct space *space, uint64_t bytes);
+
 /* Gives up the ballast. Returns true if there was one to give. */
 bool space_give_up_ballast(struct space *space);
 

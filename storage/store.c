@@ -115,6 +115,7 @@ static int open_environment(struct store *store, struct store_refused *refused)
 			return rc;
 	}
 	space_prepare(&store->home);
+	spare_prepare(&store->home, store->config.log_file_bytes);
 	rc = env_open(&store->env, &store->config, &store->home, refused);
 	if (rc != 0)
 		return rc;
@@ -176,9 +177,13 @@ static int start_threads(struct store *store, struct store_refused *refused)
 	rc = flusher_start(&store->flusher, store);
 	if (rc != 0)
 		goto out_maint;
-	rc = writer_start(&store->writer);
+	rc = spare_start(&store->spare, &store->home, &store->space,
+			 store->config.log_file_bytes);
 	if (rc != 0)
 		goto out_flusher;
+	rc = writer_start(&store->writer);
+	if (rc != 0)
+		goto out_spare;
 	rc = sweep_start(&store->sweep, store);
 	if (rc != 0)
 		goto out_writer;
@@ -191,6 +196,8 @@ out_sweep:
 	sweep_stop(&store->sweep);
 out_writer:
 	writer_stop(&store->writer);
+out_spare:
+	spare_stop(&store->spare);
 out_flusher:
 	flusher_stop(&store->flusher);
 out_maint:
@@ -234,6 +241,19 @@ out_home:
 	return rc;
 }
 
+/* Is it a name that something else in the directory has, or may get? */
+static bool is_taken(const char *name)
+{
+	static const char *const taken[] = {HOME_META_FILE, "LOCK",
+					    "CREATING",	    "ballast",
+					    "spare",	    "spare.new"};
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		if (strcmp(name, taken[i]) == 0)
+			return true;
+	return strncmp(name, "log.", 4) == 0 || strncmp(name, "__db", 4) == 0;
+}
+
 static int check_settings(const struct store_config *config,
 			  struct store_refused *refused)
 {
@@ -245,9 +265,8 @@ static int check_settings(const struct store_config *config,
 			      "page size %u: must be a power of two from 512 "
 			      "to 65536",
 			      (unsigned)page);
-	if (name[0] == '\0' || strchr(name, '/') != NULL ||
-	    strcmp(name, HOME_META_FILE) == 0 || name[0] == '.' ||
-	    strncmp(name, "log.", 4) == 0 || strncmp(name, "__db", 4) == 0)
+	if (name[0] == '\0' || strchr(name, '/') != NULL || name[0] == '.' ||
+	    is_taken(name))
 		return refuse(refused, STORE_REFUSED_SETTING, EINVAL,
 			      "data file name %s: must be a plain file name, "
 			      "and none the store uses itself",
@@ -332,6 +351,7 @@ int store_close(struct store *store)
 	jobs_stop(&store->jobs);
 	sweep_stop(&store->sweep);
 	writer_stop(&store->writer);
+	spare_stop(&store->spare);
 	flusher_stop(&store->flusher);
 	maint_stop(&store->maint);
 	rc = env_failed(&store->env) ? -EIO : writer_settle(&store->writer);

@@ -12,6 +12,7 @@
  *                     by their wake()
  *   purge.lock        the queue of prefixes to delete
  *   space.lock        the ballast
+ *   spare.lock        that a spare log file is wanted
  *   cache_shard.lock  a part of the cache of records; innermost
  *   env.message_lock  how many messages there were; innermost
  */
@@ -28,6 +29,7 @@
 #include "storage/maint.h"
 #include "storage/meta.h"
 #include "storage/space.h"
+#include "storage/spare.h"
 #include "storage/storage.h"
 #include "storage/sweep.h"
 #include "storage/thread.h"
@@ -39,6 +41,7 @@ struct store {
 	struct env env;
 	struct meta meta;
 	struct space space;
+	struct spare spare;
 	struct change_table *changes;
 	struct cache cache;
 	struct clients clients;

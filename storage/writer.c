@@ -10,10 +10,7 @@
 
 #include "storage/store_priv.h"
 
-#define BATCH_OPS_MAX 128
-/* So many may be applied, but not on their way to the disk; 4 KB are one. */
-#define UNFLUSHED_MAX	256
-#define CHANGE_BYTES	4096
+#define BATCH_OPS_MAX	128
 #define BATCH_BYTES_MAX (256U << 10)
 /* With the values that ops find, and rewrite or bring back. */
 #define BATCH_FOUND_MAX (1U << 20)
@@ -226,8 +223,9 @@ static enum space_level look_for_space(struct writer *writer, uint64_t needed)
 	};
 	enum space_level level = space_check(&store->space, &use);
 
-	/* Old log is the space that can be had at once. */
+	/* Old log, and what is to be new, can be had at once. */
 	if (level != SPACE_PLENTY) {
+		(void)spare_give_up(&store->spare);
 		maint_make_room(&store->maint);
 		level = space_check(&store->space, &use);
 	}
@@ -359,33 +357,18 @@ static bool wait_for_batch(struct writer *writer, struct store_op **ret_first,
 }
 
 /*
- * Lets those who are about to queue something do so. For a single client it is
- * a loss: on a busy machine yielding takes long.
+ * The flusher syncs while further changes are applied: those that come
+ * meanwhile share the next sync. A change that is alone is synced here, which
+ * saves the way to another thread.
  */
-static bool more_is_queued(struct writer *writer)
-{
-	if (atomic_load(&writer->queued) == 0 && writer->unflushed > 1)
-		(void)sched_yield();
-	return atomic_load(&writer->queued) > 0;
-}
-
-/*
- * A flush costs as much as many changes: one that is about to begin waits for
- * what is queued, if it is not too much. It then is the flusher's, so that
- * changes go on meanwhile.
- */
-static void flush_in_time(struct writer *writer, size_t count)
+static void flush(struct writer *writer, size_t count)
 {
 	struct flusher *flusher = &writer->store->flusher;
 
-	writer->unflushed += count;
-	if (!more_is_queued(writer))
+	if (count == 1 && atomic_load(&writer->queued) == 0)
 		flusher_run(flusher);
-	else if (writer->unflushed < UNFLUSHED_MAX)
-		return;
 	else
 		flusher_want(flusher);
-	writer->unflushed = 0;
 }
 
 static void see_to_durability(struct writer *writer, size_t count)
@@ -394,7 +377,7 @@ static void see_to_durability(struct writer *writer, size_t count)
 
 	switch (store->config.sync) {
 	case STORE_SYNC_ALWAYS:
-		flush_in_time(writer, count);
+		flush(writer, count);
 		break;
 	case STORE_SYNC_INTERVAL:
 		flusher_want(&store->flusher);
@@ -432,8 +415,8 @@ static void *writer_main(void *arg)
 		count_batch(&writer->published, decided);
 		clients_applied(&store->clients, first, writer->position,
 				store->config.sync != STORE_SYNC_ALWAYS);
-		decided += writer->apply.tally.value_bytes / CHANGE_BYTES;
 		see_to_durability(writer, decided);
+		spare_look(&store->spare);
 	}
 	return NULL;
 }

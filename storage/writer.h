@@ -60,7 +60,6 @@ struct writer {
 	struct state state;
 	struct apply apply;
 	uint64_t position;
-	size_t unflushed; /* ops applied since the last flush was asked for */
 	/* For the state, see meta.h; they stay as they are while it serves. */
 	uint32_t loose, start;
 	struct published published;

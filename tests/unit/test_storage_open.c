@@ -375,6 +375,8 @@ START_TEST(test_settings_that_cannot_be)
 	expect_refusal(STORE_REFUSED_SETTING, "../data.db");
 	rig.config.data_file = "meta.db";
 	expect_refusal(STORE_REFUSED_SETTING, "meta.db");
+	rig.config.data_file = "spare";
+	expect_refusal(STORE_REFUSED_SETTING, "spare");
 	rig.config.data_file = "log.0000000001";
 	expect_refusal(STORE_REFUSED_SETTING, "log.0000000001");
 }
