@@ -81,6 +81,11 @@ void env_fail(struct env *env, int error, const char *what)
 
 	if (atomic_exchange(&env->failed, true))
 		return;
+	if (env->opening) {
+		(void)snprintf(env->words, sizeof(env->words), "%s failed: %s",
+			       what, db_strerror(error));
+		return;
+	}
 	(void)snprintf(text, sizeof(text),
 		       "%s failed: %s; what was acknowledged is in the log, "
 		       "restart to recover",

@@ -40,7 +40,7 @@ struct env {
 	pthread_mutex_t message_lock;
 	int64_t message_window; /* when it began, monotonic ms */
 	unsigned in_window, unsaid;
-	/* Berkeley DB's own words about a failing open. */
+	/* About a failing open: Berkeley DB's words, or what env_fail() saw. */
 	bool opening;
 	char words[160];
 	int recovered_percent;
@@ -65,7 +65,10 @@ int env_open_db(struct env *env, DB_TXN *txn, const char *file, DBTYPE type,
 int env_refuse(struct env *env, int error, const char *what,
 	       struct store_refused *refused);
 
-/* Ends the store's life: see above. `error` is Berkeley DB's or an errno. */
+/*
+ * Ends the store's life: see above. `error` is Berkeley DB's or an errno.
+ * While opening it only keeps the reason: whoever opens refuses then.
+ */
 void env_fail(struct env *env, int error, const char *what);
 bool env_failed(const struct env *env);
 

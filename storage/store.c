@@ -163,8 +163,7 @@ out_space:
 out_data:
 	(void)data->close(data, 0);
 	meta_close(&store->meta);
-	return refuse(refused, refusal_of(-rc), -rc, "%s: cannot start: %s",
-		      store->home.dir, strerror(-rc));
+	return env_refuse(&store->env, -rc, store->home.dir, refused);
 }
 
 static int start_threads(struct store *store, struct store_refused *refused)
