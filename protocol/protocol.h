@@ -66,6 +66,17 @@ enum proto_event proto_login_parse(const char *buf, size_t len, size_t scanned,
 				   const struct proto_limits *limits,
 				   struct proto_parsed *ret);
 
+/*
+ * Looks whether a whole get (get, gets, mg; binary: get and getk, quiet or
+ * not) stands at buf. Returns its length, and its first key; else 0. Good for
+ * reading ahead only: what it finds is not checked, nor all that there is
+ * found.
+ */
+size_t proto_text_peek(const char *buf, size_t len,
+		       struct proto_slice *ret_key);
+size_t proto_binary_peek(const char *buf, size_t len,
+			 struct proto_slice *ret_key);
+
 /* True if a connection that begins with this byte speaks binary. */
 bool proto_is_binary(char first);
 

@@ -10,9 +10,6 @@
 
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #define TAG_SHIFT 33
 #define FETCHED	  (UINT64_C(1) << 32)
 #define SECONDS	  (FETCHED - 1)
@@ -37,11 +34,8 @@ struct place {
 	uint64_t tag;
 };
 
-static struct place place_of(struct access_table *table, const char *key,
-			     size_t key_bytes)
+static struct place place_of(struct access_table *table, uint64_t hash)
 {
-	uint64_t hash = XXH3_64bits(key, key_bytes);
-
 	return (struct place){table->slots[hash % ACCESS_BUCKETS],
 			      hash >> TAG_SHIFT | 1};
 }
@@ -77,10 +71,10 @@ static uint64_t seconds_of(const struct access_table *table, int64_t now)
 	return ((uint64_t)(now - table->started) + FIRST) & SECONDS;
 }
 
-static void note(struct access_table *table, const char *key, size_t key_bytes,
-		 int64_t now, uint64_t fetched)
+static void note(struct access_table *table, uint64_t hash, int64_t now,
+		 uint64_t fetched)
 {
-	struct place place = place_of(table, key, key_bytes);
+	struct place place = place_of(table, hash);
 	uint64_t word;
 	_Atomic uint64_t *slot = find(&place, &word);
 	uint64_t wanted =
@@ -91,26 +85,32 @@ static void note(struct access_table *table, const char *key, size_t key_bytes,
 		atomic_store_explicit(slot, wanted, memory_order_relaxed);
 }
 
-void access_stored(struct access_table *table, const char *key,
-		   size_t key_bytes, int64_t now)
+void access_stored(struct access_table *table, uint64_t hash, int64_t now)
 {
-	note(table, key, key_bytes, now, 0);
+	note(table, hash, now, 0);
 }
 
-void access_fetched(struct access_table *table, const char *key,
-		    size_t key_bytes, int64_t now)
+void access_fetched(struct access_table *table, uint64_t hash, int64_t now)
 {
-	note(table, key, key_bytes, now, FETCHED);
+	note(table, hash, now, FETCHED);
 }
 
-struct access access_look(struct access_table *table, const char *key,
-			  size_t key_bytes)
+struct access access_look(struct access_table *table, uint64_t hash)
 {
-	struct place place = place_of(table, key, key_bytes);
+	struct place place = place_of(table, hash);
 	uint64_t word;
 	int64_t seconds;
 
 	(void)find(&place, &word);
 	seconds = word == 0 ? 0 : (int64_t)(word & SECONDS) - FIRST;
 	return (struct access){(word & FETCHED) != 0, table->started + seconds};
+}
+
+void access_prefetch(const struct access_table *table, uint64_t hash)
+{
+	const _Atomic uint64_t *bucket = table->slots[hash % ACCESS_BUCKETS];
+
+	/* It may lie across two lines. */
+	__builtin_prefetch(&bucket[0]);
+	__builtin_prefetch(&bucket[ACCESS_WAYS - 1]);
 }

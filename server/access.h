@@ -4,7 +4,8 @@
  * Nothing of this is stored with an item: it would make every get a write.
  * The table has a fixed size and forgets: what it does not know was not
  * fetched, and was last seen when the server started. A slot is one atomic
- * word of a part of the key's hash, so two keys can be taken for one.
+ * word of a part of the key's hash (the store's), so two keys can be taken for
+ * one.
  *
  * Thread: any. Blocks: never.
  */
@@ -33,14 +34,14 @@ struct access {
 struct access_table *access_new(int64_t now);
 void access_free(struct access_table *table); /* NULL is fine */
 
-/* The key was stored anew, or fetched, at this second. */
-void access_stored(struct access_table *table, const char *key,
-		   size_t key_bytes, int64_t now);
-void access_fetched(struct access_table *table, const char *key,
-		    size_t key_bytes, int64_t now);
+/* The key with this hash was stored anew, or fetched, at this second. */
+void access_stored(struct access_table *table, uint64_t hash, int64_t now);
+void access_fetched(struct access_table *table, uint64_t hash, int64_t now);
 
 /* What is known of the key. */
-struct access access_look(struct access_table *table, const char *key,
-			  size_t key_bytes);
+struct access access_look(struct access_table *table, uint64_t hash);
+
+/* Brings what is known of the key nearer, for one of the above. */
+void access_prefetch(const struct access_table *table, uint64_t hash);
 
 #endif

@@ -103,9 +103,10 @@ struct conn {
 	struct output out;
 
 	struct proto_parsed parsed; /* VALUE, SWALLOW, STREAM: the command */
-	struct conn_block block;    /* VALUE */
-	struct store_op *op;	    /* VALUE: being filled; own until submit */
-	uint64_t swallow;	    /* SWALLOW: bytes still to skip */
+	unsigned ahead; /* gets behind it that are expected, see ahead.h */
+	struct conn_block block; /* VALUE */
+	struct store_op *op;	 /* VALUE: being filled; own until submit */
+	uint64_t swallow;	 /* SWALLOW: bytes still to skip */
 	conn_stream_fn stream;
 	struct store_cursor cursor;	 /* STREAM: of a walk */
 	struct watcher *watcher;	 /* WATCHING; NULL: it is not */

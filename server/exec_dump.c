@@ -129,7 +129,7 @@ static bool put_line(struct conn *conn, const char *key, size_t key_bytes,
 		     const struct store_item *item, dump_line_fn format)
 {
 	struct access access =
-		access_look(conn->worker->server->access, key, key_bytes);
+		access_look(conn->worker->server->access, item->hash);
 	struct proto_dump_item line = {
 		.key = {key, key_bytes},
 		.key_base64 = item->key_base64,

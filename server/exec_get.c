@@ -1,14 +1,13 @@
 /*
  * exec_get.c - get and gets: any number of keys, some of them each turn.
  */
+#include "server/ahead.h"
 #include "server/exec.h"
 #include "server/fetch.h"
 #include "server/shared.h"
 
 /* Keys of one turn; a longer list gives way to other connections. */
 #define GET_KEYS_A_TURN 64
-/* Keys whose items are fetched ahead from memory. */
-#define GET_KEYS_AHEAD 16
 
 static size_t get_head(struct conn *conn, char *buf, struct proto_slice key,
 		       struct store_item *item, bool *with_value)
@@ -57,27 +56,23 @@ static enum store_status get_one(struct conn *conn, struct proto_slice key)
 	enum store_status status = fetch_item(conn, key, &fetch, &item);
 
 	if (status == STORE_OK)
-		access_fetched(worker->server->access, key.data, key.len,
+		access_fetched(worker->server->access, item.hash,
 			       worker->now_seconds);
 	if (status == STORE_OK || status == STORE_NOT_FOUND)
 		exec_count_get(conn, key, status, &item);
 	return status;
 }
 
-/* Brings what the next keys of a list need nearer, all at once. */
 static void look_ahead(const struct conn *conn)
 {
 	const struct proto_request *req = &conn->parsed.request;
-	const struct store_reader *reader = conn->worker->reader;
+	struct proto_slice key = req->key, keys = req->keys;
+	struct ahead ahead = {0};
 
-	for (unsigned nearness = 0; nearness < 2; nearness++) {
-		struct proto_slice key = req->key, keys = req->keys;
-		unsigned left = GET_KEYS_AHEAD;
-
-		do {
-			store_expect(reader, key.data, key.len, nearness);
-		} while (--left > 0 && proto_next_token(&keys, &key));
-	}
+	do {
+		ahead_expect(&ahead, conn->worker, key);
+	} while (ahead.count < AHEAD_MAX && proto_next_token(&keys, &key));
+	ahead_done(&ahead, conn->worker);
 }
 
 static enum conn_next get_more(struct conn *conn)
@@ -88,8 +83,7 @@ static enum conn_next get_more(struct conn *conn)
 	while (left-- > 0) {
 		enum store_status status;
 
-		if (left % GET_KEYS_AHEAD == GET_KEYS_AHEAD - 1 &&
-		    req->keys.len > 0)
+		if (left % AHEAD_MAX == AHEAD_MAX - 1 && req->keys.len > 0)
 			look_ahead(conn);
 		status = get_one(conn, req->key);
 
@@ -107,7 +101,9 @@ static enum conn_next get_more(struct conn *conn)
 
 enum conn_next exec_get(struct conn *conn, const struct proto_request *req)
 {
-	(void)req; /* it is conn->parsed.request, which a stream keeps */
+	/* req is conn->parsed.request, which a stream keeps. */
+	if (req->keys.len == 0)
+		ahead_of_pipeline(conn);
 	conn->stream = get_more;
 	conn_set_step(conn, CONN_STREAM);
 	return CONN_AGAIN;

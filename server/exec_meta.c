@@ -6,6 +6,7 @@
  * compute a value anew (a stale item, R) is a lease, decided by the writer:
  * exec_meta_write.c.
  */
+#include "server/ahead.h"
 #include "server/exec.h"
 #include "server/fetch.h"
 #include "server/meta.h"
@@ -26,12 +27,11 @@ int64_t meta_ttl(const struct conn *conn, int64_t expiry)
 	return left > 0 ? left : 0;
 }
 
-struct proto_meta_result meta_result_of(const struct conn *conn,
-					struct proto_slice key,
+struct proto_meta_result meta_result_of(const struct conn *conn, uint64_t hash,
 					const struct store_item *item)
 {
 	const struct server *server = conn->worker->server;
-	struct access access = access_look(server->access, key.data, key.len);
+	struct access access = access_look(server->access, hash);
 	int64_t idle = conn->worker->now_seconds - access.last;
 
 	return (struct proto_meta_result){
@@ -84,7 +84,7 @@ static size_t meta_head(struct conn *conn, char *buf, struct proto_slice key,
 		*with_value = false;
 		return 0;
 	}
-	result = meta_result_of(conn, key, item);
+	result = meta_result_of(conn, item->hash, item);
 	result.with_value = *with_value && wants_value(req, item->cas);
 	*with_value = result.with_value;
 	return proto_meta_answer(buf, req, key, &result);
@@ -137,6 +137,7 @@ enum conn_next exec_meta_get(struct conn *conn, const struct proto_request *req)
 
 	if (req->has_exptime)
 		return meta_lease(conn, req, key);
+	ahead_of_pipeline(conn);
 	status = proto_has(req, 'v') ? fetch_item(conn, key, &fetch, &item)
 				     : look_at(conn, key, &item);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
@@ -144,7 +145,7 @@ enum conn_next exec_meta_get(struct conn *conn, const struct proto_request *req)
 	if (status == STORE_OK ? item.win : req->create)
 		return meta_lease(conn, req, key);
 	if (status == STORE_OK && !proto_has(req, 'u'))
-		access_fetched(worker->server->access, key.data, key.len,
+		access_fetched(worker->server->access, item.hash,
 			       worker->now_seconds);
 	exec_count_get(conn, key, status, &item);
 	return CONN_AGAIN;
@@ -172,7 +173,7 @@ enum conn_next exec_meta_debug(struct conn *conn,
 	if (to == NULL)
 		return CONN_DROP;
 	if (is_there) {
-		result = meta_result_of(conn, key, &item);
+		result = meta_result_of(conn, item.hash, &item);
 		bytes = proto_meta_debug(to, req, key, &result);
 	} else {
 		bytes = proto_meta_answer(to, req, key, &result);

@@ -159,7 +159,7 @@ static void settle_made(struct store_op *op, struct proto_meta_result *result)
 
 	result->made = op->made;
 	if (op->made) {
-		access_stored(worker->server->access, op->key, op->key_bytes,
+		access_stored(worker->server->access, op->hash,
 			      worker->now_seconds);
 		result->fetched_before = false;
 		result->idle_seconds = 0;
@@ -183,7 +183,7 @@ static void fill_number(struct store_op *op, enum proto_code code)
 		return;
 	number = proto_number(&pending->form, op->number, op->cas, text);
 	if (code == PROTO_DONE) {
-		result = meta_result_of(pending->conn, key_of(op), &op->found);
+		result = meta_result_of(pending->conn, op->hash, &op->found);
 		result.cas = pending->conn->worker->server->options->cas_enabled
 				     ? op->cas
 				     : 0;
@@ -235,14 +235,13 @@ static void fill_lease(struct store_op *op, enum proto_code code)
 	if (fill_refusal(op, code))
 		return;
 	if (code == PROTO_DONE) {
-		result = meta_result_of(conn, key_of(op), &op->found);
+		result = meta_result_of(conn, op->hash, &op->found);
 		result.with_value =
 			proto_has(&copy->req, 'v') &&
 			!(copy->req.compare && copy->req.cas == op->found.cas);
 		settle_made(op, &result);
 		if (!proto_has(&copy->req, 'u'))
-			access_fetched(conn->worker->server->access, op->key,
-				       op->key_bytes,
+			access_fetched(conn->worker->server->access, op->hash,
 				       conn->worker->now_seconds);
 	}
 	bytes = proto_meta_answer(head, &copy->req, key_of(op), &result);

@@ -93,7 +93,7 @@ enum conn_next exec_value_complete(struct conn *conn)
 	    op->kind != STORE_PREPEND)
 		COUNT(conn->worker, stored_already_expired);
 	if (pending_always_stores(op))
-		access_stored(server->access, op->key, op->key_bytes,
+		access_stored(server->access, op->hash,
 			      conn->worker->now_seconds);
 	pending_expect(op);
 	pending_submit(op);

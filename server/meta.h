@@ -10,8 +10,7 @@
 #include "server/conn.h"
 
 /* What the flags of an answer can say about an item; `code` is DONE. */
-struct proto_meta_result meta_result_of(const struct conn *conn,
-					struct proto_slice key,
+struct proto_meta_result meta_result_of(const struct conn *conn, uint64_t hash,
 					const struct store_item *item);
 
 /* Seconds from now to an expiry; -1: never. */

@@ -122,7 +122,7 @@ static void count_stored(struct worker *worker, const struct store_op *op)
 	if (op->found.expired || op->found.flushed)
 		COUNT(worker, reclaimed);
 	if (!pending_always_stores(op))
-		access_stored(worker->server->access, op->key, op->key_bytes,
+		access_stored(worker->server->access, op->hash,
 			      worker->now_seconds);
 }
 
@@ -132,7 +132,7 @@ static void count_touched(struct worker *worker, const struct store_op *op)
 	count_pair(worker, op->status, COUNTER_touch_hits,
 		   COUNTER_touch_misses);
 	if (op->status == STORE_OK)
-		access_fetched(worker->server->access, op->key, op->key_bytes,
+		access_fetched(worker->server->access, op->hash,
 			       worker->now_seconds);
 }
 

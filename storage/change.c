@@ -32,3 +32,8 @@ uint64_t change_newest(const struct change_table *table)
 {
 	return atomic_load_explicit(&table->newest, memory_order_acquire);
 }
+
+void change_prefetch(const struct change_table *table, uint64_t hash)
+{
+	__builtin_prefetch(&table->slots[hash % CHANGE_SLOTS]);
+}

@@ -73,6 +73,7 @@ struct store_item {
 	int64_t expiry; /* absolute seconds, 0 never */
 	uint64_t cas;
 	uint64_t shown_from;   /* may be sent once this is durable; 0: now */
+	uint64_t hash;	       /* of its key; also if it was not found */
 	bool expired, flushed; /* NOT_FOUND: there was one, but no more */
 	bool cached;	       /* it was read from the cache of records */
 	bool key_base64;       /* its key was given as base64 */
@@ -91,6 +92,7 @@ struct store_op {
 	bool compare; /* act only if the item's id is `cas` */
 	size_t key_bytes;
 	char *key;	      /* inside the op */
+	uint64_t hash;	      /* of the key, by store_op_new() */
 	uint32_t value_bytes; /* may be lowered before the submit */
 	char *value;	      /* inside the op */
 	uint32_t flags;	      /* touch, out: the item's */
@@ -124,17 +126,16 @@ struct store_op {
 	bool was_live;	 /* the item was there before; see `found` */
 	bool made;	 /* there was none, and `create` made one */
 	/*
-	 * What it found: of all kinds value_bytes, or else expired or flushed.
-	 * STORE_GET_AND_TOUCH, STORE_LEASE: all of it; the value is freed
-	 * with the op and has head_room bytes, as given in the op, free in
-	 * front of it, and two behind it. STORE_INCR, STORE_DECR: the item
-	 * without its value, with its expiry from before the touch.
+	 * What it found, without `hash`: of all kinds value_bytes, or else
+	 * expired or flushed. STORE_GET_AND_TOUCH, STORE_LEASE: all of it; the
+	 * value is freed with the op and has head_room bytes, as given in the
+	 * op, free in front of it, and two behind it. STORE_INCR, STORE_DECR:
+	 * the item without its value, with its expiry from before the touch.
 	 */
 	struct store_item found;
 	size_t head_room;
 	/* the store's own */
 	uint64_t ticket;
-	uint64_t hash; /* of the key */
 	struct store_client *client;
 	struct store_op *client_next;
 	uint64_t new_cas;   /* becomes `cas` when the change is committed */

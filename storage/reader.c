@@ -92,6 +92,7 @@ bool reader_judge(const struct store_reader *reader, uint64_t hash,
 
 	ret->value = NULL;
 	ret->value_bytes = 0;
+	ret->hash = hash;
 	record_show(record, store->writer.start, ret);
 	ret->win = false;
 	ret->cached = false;
@@ -126,6 +127,7 @@ static enum store_status missing(const struct store_reader *reader,
 				 struct store_item *ret)
 {
 	memset(ret, 0, sizeof(*ret));
+	ret->hash = wanted->hash;
 	ret->shown_from = shown_from(reader->store, wanted->hash, false);
 	return STORE_NOT_FOUND;
 }
@@ -235,13 +237,18 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 	return STORE_OK;
 }
 
-void store_expect(const struct store_reader *reader, const char *key,
-		  size_t key_bytes, unsigned nearness)
+uint64_t store_expect(const struct store_reader *reader, const char *key,
+		      size_t key_bytes)
 {
+	const struct store *store = reader->store;
 	uint64_t hash = key_hash(key, key_bytes);
 
-	if (nearness == 0)
-		cache_prefetch_index(&reader->store->cache, hash);
-	else
-		cache_prefetch_record(&reader->store->cache, hash);
+	cache_prefetch_index(&store->cache, hash);
+	change_prefetch(store->changes, hash);
+	return hash;
+}
+
+void store_expect_soon(const struct store_reader *reader, uint64_t hash)
+{
+	cache_prefetch_record(&reader->store->cache, hash);
 }

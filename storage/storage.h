@@ -67,11 +67,13 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 			    size_t head_room, struct store_item *ret);
 
 /*
- * Says that the key will soon be asked for: with nearness 0 long before, then
- * with 1 a little before. Only makes that faster. Thread: owner.
+ * Says long before that a key will be asked for, and returns its hash; a
+ * little before, store_expect_soon() is told that. Only makes the get faster.
+ * Thread: owner.
  */
-void store_expect(const struct store_reader *reader, const char *key,
-		  size_t key_bytes, unsigned nearness);
+uint64_t store_expect(const struct store_reader *reader, const char *key,
+		      size_t key_bytes);
+void store_expect_soon(const struct store_reader *reader, uint64_t hash);
 
 /*
  * Where a walk stands. Zeroed: at the start; with only a key set: at the first

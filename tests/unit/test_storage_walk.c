@@ -179,6 +179,39 @@ START_TEST(test_holds_no_lock_between_steps)
 }
 END_TEST
 
+static bool see_hash(void *arg, const char *key, size_t key_bytes,
+		     const struct store_item *item)
+{
+	(void)key;
+	(void)key_bytes;
+	*(uint64_t *)arg = item->hash;
+	return false;
+}
+
+/* Ops, reads and walks tell the same hash; another one of another key. */
+START_TEST(test_a_key_has_one_hash)
+{
+	struct store_op *op = rig_op(STORE_DELETE, "key00", "");
+	struct store_cursor cursor = {.key_bytes = 0};
+	uint64_t hash = op->hash, walked = 0;
+	struct store_item item;
+
+	store_op_free(op);
+	ck_assert_int_eq(rig_get(&rig, "key00", &item), STORE_OK);
+	ck_assert_uint_eq(item.hash, hash);
+	ck_assert_uint_eq(store_expect(rig.reader, "key00", 5), hash);
+	store_expect_soon(rig.reader, hash);
+	ck_assert_int_eq(store_walk(rig.reader, &cursor, 1, see_hash, &walked),
+			 STORE_OK);
+	ck_assert_uint_eq(walked, hash);
+	ck_assert_int_eq(rig_get(&rig, "key01", &item), STORE_OK);
+	ck_assert_uint_ne(item.hash, hash);
+	rig_delete(&rig, "key00");
+	ck_assert_int_eq(rig_get(&rig, "key00", &item), STORE_NOT_FOUND);
+	ck_assert_uint_eq(item.hash, hash);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("storage walk");
@@ -187,6 +220,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, test_every_item_once_and_in_order, 1, 4);
 	tcase_add_test(tcase, test_empty_store);
+	tcase_add_test(tcase, test_a_key_has_one_hash);
 	tcase_add_test(tcase, test_dead_items_are_not_shown);
 	tcase_add_test(tcase, test_goes_on_behind_a_key_that_is_gone);
 	tcase_add_test(tcase, test_stops_when_told_and_goes_on);
