@@ -1,17 +1,19 @@
 /*
  * disk.c - see disk.h.
  */
-#define _GNU_SOURCE /* SEEK_HOLE */
+#define _GNU_SOURCE /* SEEK_HOLE, sync_file_range() */
 #include "storage/disk.h"
 
 #include <db.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "storage/spare.h"
@@ -19,6 +21,7 @@
 /* The only mutable globals of the folder: a hook has no other memory. */
 static atomic_ulong failed_syncs, logs_made;
 static atomic_bool broken;
+static atomic_int paced = -1;
 
 unsigned long disk_failed_syncs(void)
 {
@@ -143,10 +146,43 @@ static int open_file(const char *path, int flags, ...)
 	return fd;
 }
 
+void disk_pace(int fd)
+{
+	atomic_store(&paced, fd);
+}
+
+/*
+ * Waits for what the last pause began to write, and begins to write what came
+ * since. An error is no matter here: the sync of Berkeley DB's own descriptor
+ * meets it, too.
+ */
+static void begin_writing(int fd)
+{
+	(void)sync_file_range(
+		fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
+}
+
+/* A pause is one between two portions of pages, or else all must wait. */
+static int pause_or_yield(u_long seconds, u_long us)
+{
+	const struct timespec pause = {
+		.tv_sec = (time_t)seconds + (time_t)(us / 1000000),
+		.tv_nsec = (long)(us % 1000000) * 1000,
+	};
+	int fd = atomic_load(&paced);
+
+	if (seconds == 0 && us == 0)
+		return sched_yield();
+	if (fd >= 0)
+		begin_writing(fd);
+	return nanosleep(&pause, NULL);
+}
+
 void disk_install(void)
 {
 	atomic_store(&broken, false);
 	(void)db_env_set_func_open(open_file);
 	(void)db_env_set_func_fsync(disk_sync);
 	(void)db_env_set_func_write(write_here);
+	(void)db_env_set_func_yield(pause_or_yield);
 }

@@ -9,7 +9,8 @@
  *   is flushed, then another page is taken instead): here it is counted;
  * - a page of which only the first half fitted on the disk looks new to the
  *   recovery, which reads its first bytes only: here such a half is undone;
- * - it begins a log file with a hole: here that may be a spare file (spare.h).
+ * - it begins a log file with a hole: here that may be a spare file (spare.h);
+ * - it leaves all pages of a checkpoint to the sync at its end: disk_pace().
  *
  * Berkeley DB takes these functions for the whole process, and tells them
  * nothing but the file.
@@ -24,6 +25,15 @@
  * do, until this is called again: for a store that is opened anew.
  */
 void disk_install(void);
+
+/*
+ * When Berkeley DB pauses between portions of pages (set_mp_max_write), the
+ * system is to write those of this file, bit by bit: otherwise the sync at the
+ * end has all of them to write, and the log's syncs wait behind it. The
+ * descriptor stays the caller's, and is not Berkeley DB's, which must see the
+ * errors of its own. -1: none.
+ */
+void disk_pace(int fd);
 
 /* How many syncs of this process have failed so far. */
 unsigned long disk_failed_syncs(void);

@@ -4,11 +4,13 @@
 #include "storage/maint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "storage/client.h"
+#include "storage/disk.h"
 #include "storage/space.h"
 #include "storage/thread.h"
 
@@ -299,6 +301,21 @@ static void *maint_main(void *arg)
 	return NULL;
 }
 
+/* Without a descriptor all goes on, but less smoothly. */
+static void begin_pace(struct maint *maint)
+{
+	maint->data_fd = open(maint->space->data_path, O_RDWR | O_CLOEXEC);
+	disk_pace(maint->data_fd);
+	set_pace(maint, PAGES_IN_ROW_MIN);
+}
+
+static void end_pace(struct maint *maint)
+{
+	disk_pace(-1);
+	if (maint->data_fd >= 0)
+		(void)close(maint->data_fd);
+}
+
 int maint_start(struct maint *maint, struct env *env, struct space *space,
 		struct clients *clients)
 {
@@ -312,7 +329,6 @@ int maint_start(struct maint *maint, struct env *env, struct space *space,
 	maint->checkpoint_at_ms = thread_now_ms();
 	/* Recovery has ended with one. */
 	atomic_init(&maint->checkpoint_ended_ms, maint->checkpoint_at_ms);
-	set_pace(maint, PAGES_IN_ROW_MIN);
 	rc = thread_cond_init(&maint->wake);
 	if (rc != 0)
 		return rc;
@@ -320,12 +336,14 @@ int maint_start(struct maint *maint, struct env *env, struct space *space,
 	if (rc != 0)
 		goto out_wake;
 	(void)pthread_mutex_init(&maint->lock, NULL);
+	begin_pace(maint);
 	rc = thread_start(&maint->thread, maint_main, maint);
 	if (rc != 0)
-		goto out_lock;
+		goto out_pace;
 	return 0;
 
-out_lock:
+out_pace:
+	end_pace(maint);
 	(void)pthread_mutex_destroy(&maint->lock);
 	(void)pthread_cond_destroy(&maint->answered);
 out_wake:
@@ -341,6 +359,7 @@ void maint_stop(struct maint *maint)
 	(void)pthread_cond_broadcast(&maint->wake);
 	(void)pthread_mutex_unlock(&maint->lock);
 	(void)pthread_join(maint->thread, NULL);
+	end_pace(maint);
 	(void)pthread_cond_destroy(&maint->wake);
 	(void)pthread_cond_destroy(&maint->answered);
 	(void)pthread_mutex_destroy(&maint->lock);

@@ -1,11 +1,11 @@
 /*
  * maint.h - the disk's housekeeping: trickle, checkpoints, log removal.
  *
- * Dirty pages are written all the time in small steps, so that a checkpoint
- * (every so many bytes of log, or seconds) finds few, and paced, so that
- * nobody waits for the disk behind it. If checkpoints fall behind the log,
- * the pace is raised. After one, the log files that nothing needs are
- * removed; never by Berkeley DB itself, which knows nothing of backups.
+ * A checkpoint (every so many bytes of log, or seconds) writes all dirty
+ * pages, paced, so that nobody waits for the disk behind it. If checkpoints
+ * fall behind the log, the pace is raised. After one, the log files that
+ * nothing needs are removed; never by Berkeley DB itself, which knows nothing
+ * of backups. In a full cache pages are written ahead of them: trickle.h.
  *
  * Threads: start and stop by main; one thread of its own.
  */
@@ -53,6 +53,7 @@ struct maint {
 	int64_t checkpoint_at_ms; /* when, monotonic */
 	int64_t not_before_ms;	  /* after one that failed */
 	uint32_t pages_in_row;	  /* the pace of writing */
+	int data_fd;		  /* see disk_pace(); -1: none */
 };
 
 /* Returns 0 or -errno. */

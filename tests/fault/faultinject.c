@@ -31,6 +31,7 @@ enum next {
 	NEXT_WRITEV,
 	NEXT_FSYNC,
 	NEXT_FDATASYNC,
+	NEXT_SYNC_FILE_RANGE,
 	NEXT_FTRUNCATE,
 	NEXT_FALLOCATE,
 	NEXT_POSIX_FALLOCATE,
@@ -50,6 +51,7 @@ union function {
 	ssize_t (*pwrite)(int fd, const void *from, size_t bytes, off_t offset);
 	ssize_t (*writev)(int fd, const struct iovec *iov, int count);
 	int (*sync)(int fd);
+	int (*sync_file_range)(int fd, off_t from, off_t bytes, unsigned flags);
 	int (*ftruncate)(int fd, off_t size);
 	int (*fallocate)(int fd, int mode, off_t offset, off_t bytes);
 	int (*posix_fallocate)(int fd, off_t offset, off_t bytes);
@@ -73,6 +75,7 @@ static union function next(enum next which)
 		[NEXT_WRITEV] = "writev",
 		[NEXT_FSYNC] = "fsync",
 		[NEXT_FDATASYNC] = "fdatasync",
+		[NEXT_SYNC_FILE_RANGE] = "sync_file_range",
 		[NEXT_FTRUNCATE] = "ftruncate",
 		[NEXT_FALLOCATE] = "fallocate",
 		[NEXT_POSIX_FALLOCATE] = "posix_fallocate",
@@ -269,6 +272,15 @@ int fsync(int fd)
 int fdatasync(int fd)
 {
 	return sync_by(NEXT_FDATASYNC, fd);
+}
+
+/* What it does makes nothing lasting. */
+int sync_file_range(int fd, off_t from, off_t bytes, unsigned int flags)
+{
+	if (fails(FAULT_BEGIN, fault_name(fd)))
+		return -1;
+	return next(NEXT_SYNC_FILE_RANGE)
+		.sync_file_range(fd, from, bytes, flags);
 }
 
 /* --- size and space ---------------------------------------------------- */

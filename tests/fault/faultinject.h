@@ -29,7 +29,8 @@ enum fault_call {
 	FAULT_SYNC = 8,
 	FAULT_SIZE = 16,
 	FAULT_REMOVE = 32,
-	FAULT_GROW = 64 /* also, if a write makes its file longer */
+	FAULT_GROW = 64,  /* also, if a write makes its file longer */
+	FAULT_BEGIN = 128 /* the system is to begin writing */
 };
 
 enum fault_action {

@@ -22,8 +22,10 @@ from pathlib import Path
 
 from harness.server import find_program
 
-# GROW: a write that makes its file longer.
-OPEN, READ, WRITE, SYNC, SIZE, REMOVE, GROW = 1, 2, 4, 8, 16, 32, 64
+# GROW: a write that makes its file longer. BEGIN: the system is asked to begin
+# writing; what becomes of that does not matter, so it is not in ANY_CALL.
+OPEN, READ, WRITE, SYNC, SIZE, REMOVE, GROW, BEGIN = (
+    1, 2, 4, 8, 16, 32, 64, 128)
 ANY_CALL = 63
 LOGS, DATA, ANY_FILE = "data/log.*", "data/data.db", "data/*"
 
