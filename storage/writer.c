@@ -17,6 +17,7 @@
 /* Readers are the victims of deadlocks; a writer that is one is a rarity. */
 #define CONFLICTS_MAX 1000
 #define LOOK_AGAIN_MS 200
+#define LINGER_US     50
 /* More than any store gives out between two syncs. */
 #define STAMPS_SKIPPED (UINT64_C(1) << 32)
 
@@ -323,6 +324,21 @@ static void run_errand(struct writer *writer)
 	(void)pthread_cond_broadcast(&writer->idle);
 }
 
+/*
+ * Waking a thread takes longer than most of the gaps between two batches that
+ * many clients make.
+ */
+static void linger(struct writer *writer, size_t last_count)
+{
+	int64_t until;
+
+	if (last_count <= 1)
+		return;
+	until = thread_now_us() + LINGER_US;
+	while (atomic_load(&writer->queued) == 0 && thread_now_us() < until)
+		(void)sched_yield();
+}
+
 /* Returns false when it is time to end. */
 static bool wait_for_batch(struct writer *writer, struct store_op **ret_first,
 			   size_t *ret_count)
@@ -417,6 +433,7 @@ static void *writer_main(void *arg)
 				store->config.sync != STORE_SYNC_ALWAYS);
 		see_to_durability(writer, decided);
 		spare_look(&store->spare);
+		linger(writer, decided);
 	}
 	return NULL;
 }
