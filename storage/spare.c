@@ -21,6 +21,8 @@
 /* So much at a time, with pauses, so that nobody feels it. */
 #define PIECE_BYTES (256U << 10)
 #define PAUSE_MS    2
+/* More than this a sync, on average, and zeros cost more than they save. */
+#define SYNC_BYTES_MAX (32U << 10)
 /* Until it is tried again where there was no room. */
 #define NO_ROOM_MS 5000
 
@@ -172,13 +174,17 @@ static void *spare_main(void *arg)
 	return NULL;
 }
 
-void spare_look(struct spare *spare)
+void spare_look(struct spare *spare, uint64_t syncs)
 {
 	unsigned long made = disk_logs_made();
+	uint64_t since = syncs - spare->seen_syncs;
 
 	if (made == spare->seen)
 		return;
 	spare->seen = made;
+	spare->seen_syncs = syncs;
+	if (since < spare->bytes / SYNC_BYTES_MAX)
+		return;
 	(void)pthread_mutex_lock(&spare->lock);
 	spare->wanted = true;
 	(void)pthread_cond_signal(&spare->work);

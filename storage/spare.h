@@ -8,9 +8,10 @@
  * be, waits beside the log and becomes the next one: Berkeley DB takes it for
  * one that it began and left empty, as its own are after a crash.
  *
- * The first file of a run is never a spare one, so that a store that is hardly
- * written to takes no room for this. Nothing depends on the spare: without
- * it, for lack of space or by an error, a log file is made as ever.
+ * It is made when a log file was begun, if syncs of the last one were of few
+ * bytes: writing much costs more than a sync then, and a store that is hardly
+ * written to should take no room for this. Nothing depends on the spare:
+ * without it, for lack of space or by an error, a log file is made as ever.
  *
  * Threads: main starts and stops it; the rest by any, unless said otherwise.
  */
@@ -27,8 +28,10 @@
 struct spare {
 	const struct space *space;
 	char *path, *new_path;
-	uint64_t bytes;	    /* of a log file */
-	unsigned long seen; /* log files that were made; the writer's */
+	uint64_t bytes; /* of a log file */
+	/* the writer's: log files made, and syncs, when it last looked */
+	unsigned long seen;
+	uint64_t seen_syncs;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t work;
@@ -54,8 +57,11 @@ int spare_start(struct spare *spare, const struct home *home,
 		const struct space *space, uint64_t log_file_bytes);
 void spare_stop(struct spare *spare);
 
-/* Has a new one made if the last one was used. Thread: the writer. */
-void spare_look(struct spare *spare);
+/*
+ * Has one made if a log file was begun; `syncs`: of the log so far. Thread: the
+ * writer.
+ */
+void spare_look(struct spare *spare, uint64_t syncs);
 
 /* Removes the spare, to give its room. Returns true if there was one. */
 bool spare_give_up(struct spare *spare);

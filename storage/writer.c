@@ -432,7 +432,7 @@ static void *writer_main(void *arg)
 		clients_applied(&store->clients, first, writer->position,
 				store->config.sync != STORE_SYNC_ALWAYS);
 		see_to_durability(writer, decided);
-		spare_look(&store->spare);
+		spare_look(&store->spare, atomic_load(&store->flusher.syncs));
 		linger(writer, decided);
 	}
 	return NULL;

@@ -148,22 +148,29 @@ START_TEST(test_it_is_made_when_a_log_file_was_begun)
 }
 END_TEST
 
-/* As after a kill that came before the first write to the new file. */
-START_TEST(test_a_log_file_that_is_still_empty_is_no_damage)
+static int newest_log(void)
 {
 	char name[32];
 	int newest = 0;
 
-	rig_open(&rig);
-	fill_log();
-	rig_wait_for(spare_is_there, NULL);
-	rig_close(&rig);
 	for (int i = 1; i < 100; i++) {
 		(void)snprintf(name, sizeof(name), "log.%010d", i);
 		if (is_there(name))
 			newest = i;
 	}
-	(void)snprintf(name, sizeof(name), "log.%010d", newest + 1);
+	return newest;
+}
+
+/* As after a kill that came before the first write to the new file. */
+START_TEST(test_a_log_file_that_is_still_empty_is_no_damage)
+{
+	char name[32];
+
+	rig_open(&rig);
+	fill_log();
+	rig_wait_for(spare_is_there, NULL);
+	rig_close(&rig);
+	(void)snprintf(name, sizeof(name), "log.%010d", newest_log() + 1);
 	ck_assert(open_expecting(name, O_RDWR | O_CREAT, ""));
 	ck_assert_int_eq(stat_of(name).st_size, LOG_BYTES);
 	rig_open(&rig);
@@ -172,6 +179,22 @@ START_TEST(test_a_log_file_that_is_still_empty_is_no_damage)
 	rig_reopen(&rig);
 	rig_expect(&rig, "more", "value");
 	rig_expect_items(&rig, 11);
+}
+END_TEST
+
+/* All that a log file holds in a few syncs. */
+START_TEST(test_it_is_not_made_for_syncs_of_much)
+{
+	static char value[200001];
+
+	memset(value, 'x', sizeof(value) - 1);
+	rig.config.value_max_bytes = sizeof(value);
+	rig_open(&rig);
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(rig_set(&rig, "key", value), STORE_OK);
+	rig_close(&rig);
+	ck_assert_int_gt(newest_log(), 1);
+	ck_assert(!is_there("spare"));
 }
 END_TEST
 
@@ -197,6 +220,7 @@ int main(void)
 	tcase_add_test(tcase, test_what_is_there_or_no_log_stays_what_it_is);
 	tcase_add_test(tcase, test_it_is_made_when_a_log_file_was_begun);
 	tcase_add_test(tcase, test_a_log_file_that_is_still_empty_is_no_damage);
+	tcase_add_test(tcase, test_it_is_not_made_for_syncs_of_much);
 	tcase_add_test(tcase, test_a_spare_of_another_size_is_not_used);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
