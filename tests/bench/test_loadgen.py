@@ -74,12 +74,16 @@ def test_hot_keys_are_reported_apart(filled):
     assert report["hot_latency_us"]["max"] <= report["get_latency_us"]["max"]
 
 
-def test_a_server_that_is_not_there():
+@pytest.mark.parametrize("listens,said", [
+    (False, "cannot connect"), (True, "4 errors, the first: no answer")])
+def test_a_server_that_does_not_answer(listens, said):
     with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))  # and does not listen
+        silent.bind(("127.0.0.1", 0))
+        if listens:
+            silent.listen(8)
         done = subprocess.run(
-            [f"{BUILD}/bench/loadgen", "--port",
-             str(silent.getsockname()[1])],
+            [f"{BUILD}/bench/loadgen", "--connections", "4", "--timeout",
+             "0.2", "--port", str(silent.getsockname()[1])],
             capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
-    assert "cannot connect" in done.stderr
+    assert said in done.stderr
