@@ -39,7 +39,7 @@ class Bulk:
         if name.startswith("ours-"):
             # A store that is not answered may fail in silence.
             with Talk(server) as talk:
-                items = talk.stat("curr_items")
+                items = int(talk.stats()["curr_items"])
             if items != rig.settings.keys:
                 raise RuntimeError(f"{protocol}: {items} items were stored")
             checkpoint(server)

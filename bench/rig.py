@@ -34,8 +34,10 @@ class Rig:
         server.remove()
 
     def close(self):
+        """Ends what a part has started, and removes what is left of it."""
         for server in self.running:
-            server.kill()
+            self.discard(server)
+        self.running.clear()
 
     def run_program(self, arguments, wrapper=()):
         """One run of the load generator; returns what it reports."""
@@ -61,9 +63,12 @@ class Rig:
 
     def fill(self, server, items, depth=32):
         """Stores each item once, in no order."""
-        return self.loadgen(server, [*items, "--load", "shuffled",
-                                     "--connections", "16",
-                                     "--depth", str(depth)])
+        result = self.loadgen(server, [*items, "--load", "shuffled",
+                                       "--connections", "16",
+                                       "--depth", str(depth)])
+        if result["errors"]:
+            raise RuntimeError(f"{server.name}: not all items were stored")
+        return result
 
     def timed(self, number, share=1.0):
         """Options of a measurement: its length, its warm-up, its seed."""

@@ -196,6 +196,11 @@ PAIRS = {
 }
 
 
+def stall_ms(records, scenario, server, side):
+    longest = longest_stall_us(records, scenario, server, side)
+    return "-" if longest is None else f"{longest / 1e3:.0f}"
+
+
 def pair_line(records, scenario, server):
     def side(name, get, form="{:,.0f}"):
         return show(measure(
@@ -211,7 +216,7 @@ def pair_line(records, scenario, server):
             *(show_range(pair_ratio(records, scenario, server,
                                     latency(point)))
               for point in ("p50", "p99", "p999")),
-            *(f"{longest_stall_us(records, scenario, server, name) / 1e3:.0f}"
+            *(stall_ms(records, scenario, server, name)
               for name in ("without", "with"))]
 
 

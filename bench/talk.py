@@ -57,14 +57,6 @@ class Talk:
         return dict(line.split(" ", 2)[1:] for line in said.splitlines()
                     if line.startswith("STAT "))
 
-    def stat(self, name, group=""):
-        return int(self.stats(group)[name])
-
-
-def stat_of(server, name, group=""):
-    with Talk(server) as talk:
-        return talk.stat(name, group)
-
 
 def checkpoint(server):
     with Talk(server) as talk:
