@@ -158,7 +158,7 @@ class Memcached(Server):
 
 
 class Memcachedb(Memcached):
-    log_files = r"log\.\d+"
+    log_files = r"log\.\d+|spare(\.new)?"
 
     def __init__(self, name, program, home, settings, sync, cache=None,
                  more=()):

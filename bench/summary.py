@@ -102,9 +102,10 @@ def sets_per_sync(record):
     return record["sets"] / record["syncs"] if record["syncs"] else None
 
 
-def latency_floor_us(records):
-    """What a durable set of one connection must pay: a write that appends,
-    its sync, and a round trip, as a get of memcached has. None if unknown."""
-    disk = measure(disk["append_us"]["p50"] for disk in records.of("disk"))
+def latency_floor_us(records, how="append"):
+    """What a durable set of one connection must pay: a write that appends (or
+    "overwrite"s), its sync, and a round trip, as a get of memcached has. None
+    if unknown."""
+    disk = measure(disk[f"{how}_us"]["p50"] for disk in records.of("disk"))
     trip = Rows(records).measure("get1", "memcached", latency("p50"))
     return disk.value + trip.value if disk and trip else None

@@ -46,11 +46,13 @@ def test_pair_ratio_and_longest_stall():
 
 def test_latency_floor_needs_the_disk_and_a_round_trip():
     records = Records()
-    records.keep("disk", append_us={"p50": 120.0})
+    records.keep("disk", append_us={"p50": 120.0},
+                 overwrite_us={"p50": 80.0})
     assert latency_floor_us(records) is None
     records.keep("result", row="get1", server="memcached", round=0,
                  **result(p50=15.0))
     assert latency_floor_us(records) == 135.0
+    assert latency_floor_us(records, "overwrite") == 95.0
 
 
 def test_records_are_lines_and_come_back(tmp_path):
