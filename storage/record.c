@@ -4,7 +4,9 @@
 #include "storage/record.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
+#include <string.h>
 
 static_assert(RECORD_HEAD_SHORT == STORE_RECORD_HEAD &&
 		      RECORD_HEAD_LONG == STORE_RECORD_HEAD_MAX,
@@ -29,38 +31,30 @@ enum {
 
 void record_put32(void *to, uint32_t value)
 {
-	unsigned char *p = to;
-
-	for (int i = 0; i < 4; i++)
-		p[i] = (unsigned char)(value >> (8 * i));
+	value = htole32(value);
+	memcpy(to, &value, sizeof(value));
 }
 
 void record_put64(void *to, uint64_t value)
 {
-	unsigned char *p = to;
-
-	for (int i = 0; i < 8; i++)
-		p[i] = (unsigned char)(value >> (8 * i));
+	value = htole64(value);
+	memcpy(to, &value, sizeof(value));
 }
 
 uint32_t record_get32(const void *from)
 {
-	const unsigned char *p = from;
-	uint32_t value = 0;
+	uint32_t value;
 
-	for (int i = 0; i < 4; i++)
-		value |= (uint32_t)p[i] << (8 * i);
-	return value;
+	memcpy(&value, from, sizeof(value));
+	return le32toh(value);
 }
 
 uint64_t record_get64(const void *from)
 {
-	const unsigned char *p = from;
-	uint64_t value = 0;
+	uint64_t value;
 
-	for (int i = 0; i < 8; i++)
-		value |= (uint64_t)p[i] << (8 * i);
-	return value;
+	memcpy(&value, from, sizeof(value));
+	return le64toh(value);
 }
 
 size_t record_head_bytes(const struct record *record)
