@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "storage/reader.h"
 #include "storage/store_priv.h"
 
 #define LOOK_AGAIN_MS 200
@@ -89,7 +90,7 @@ int agent_start(struct agent *agent, struct store *store,
 	if (rc != 0)
 		return rc;
 	(void)pthread_mutex_init(&agent->lock, NULL);
-	rc = store_reader_new(store, &agent->reader);
+	rc = reader_new_shared(store, &agent->reader);
 	if (rc != 0)
 		goto out_lock;
 	rc = store_client_new(store, on_wake, agent, &agent->client);

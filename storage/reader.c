@@ -14,7 +14,21 @@
 #include "storage/hash.h"
 #include "storage/store_priv.h"
 
-int store_reader_new(struct store *store, struct store_reader **ret_reader)
+static int open_handle(struct store *store, struct store_reader *reader)
+{
+	int error;
+
+	if (reader->shared) {
+		reader->db = store->writer.data;
+		return 0;
+	}
+	error = env_open_db(&store->env, NULL, store->config.data_file,
+			    store->meta.data_type, 0, DB_RDONLY, &reader->db);
+	return error > 0 ? -error : error != 0 ? -EIO : 0;
+}
+
+static int new_reader(struct store *store, bool shared,
+		      struct store_reader **ret_reader)
 {
 	struct store_reader *reader = calloc(1, sizeof(*reader));
 	int rc;
@@ -25,12 +39,10 @@ int store_reader_new(struct store *store, struct store_reader **ret_reader)
 	if (rc != 0)
 		goto out_free;
 	reader->store = store;
-	rc = env_open_db(&store->env, NULL, store->config.data_file,
-			 store->meta.data_type, 0, DB_RDONLY, &reader->db);
-	if (rc != 0) {
-		rc = rc > 0 ? -rc : -EIO;
+	reader->shared = shared;
+	rc = open_handle(store, reader);
+	if (rc != 0)
 		goto out_leave;
-	}
 	*ret_reader = reader;
 	return 0;
 
@@ -41,11 +53,22 @@ out_free:
 	return rc;
 }
 
+int store_reader_new(struct store *store, struct store_reader **ret_reader)
+{
+	return new_reader(store, false, ret_reader);
+}
+
+int reader_new_shared(struct store *store, struct store_reader **ret_reader)
+{
+	return new_reader(store, true, ret_reader);
+}
+
 void store_reader_free(struct store_reader *reader)
 {
 	if (reader == NULL)
 		return;
-	(void)reader->db->close(reader->db, DB_NOSYNC);
+	if (!reader->shared)
+		(void)reader->db->close(reader->db, DB_NOSYNC);
 	clients_leave(&reader->store->clients);
 	free(reader->gather);
 	free(reader);

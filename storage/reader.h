@@ -19,8 +19,16 @@ struct store;
 struct store_reader {
 	struct store *store;
 	DB *db;
+	bool shared;	       /* the handle: it is the writer's */
 	struct gather *gather; /* of a walk, made when first needed */
 };
+
+/*
+ * As store_reader_new(), but on the writer's handle: for those who read seldom.
+ * Each handle makes every change dearer, since Berkeley DB looks for cursors at
+ * its place in all of them. To be freed before the writer is done.
+ */
+int reader_new_shared(struct store *store, struct store_reader **ret_reader);
 
 /*
  * Fills *ret from a record that was read just now, all but the value. Returns
