@@ -20,6 +20,7 @@
 #define CACHE_OVERHEAD_LIMIT (UINT64_C(500) << 20)
 #define CACHE_MIN_BYTES	     (UINT64_C(64) << 10)
 #define LOCKS_MAX	     20000
+#define LOCKS_AT_FIRST	     4096 /* several for each op of a batch */
 #define TRANSACTIONS_MAX     64
 
 void env_say(struct env *env, enum store_severity severity, const char *format,
@@ -198,6 +199,13 @@ static int set_locks(DB_ENV *db_env, uint32_t readers_max)
 	if (error == 0)
 		error = db_env->set_lk_max_lockers(
 			db_env, readers_max * 4 + TRANSACTIONS_MAX * 4);
+	/* Else each lock of a batch is looked for in other partitions first. */
+	if (error == 0)
+		error = db_env->set_memory_init(db_env, DB_MEM_LOCK,
+						LOCKS_AT_FIRST);
+	if (error == 0)
+		error = db_env->set_memory_init(db_env, DB_MEM_LOCKOBJECT,
+						LOCKS_AT_FIRST);
 	/* The writer has write locks, a reader has none: the reader loses. */
 	if (error == 0)
 		error = db_env->set_lk_detect(db_env, DB_LOCK_MINWRITE);
