@@ -43,6 +43,15 @@ void apply_shrink(struct apply *apply)
 	apply->scratch_bytes = 0;
 }
 
+int apply_open_cursor(struct apply *apply, DB *data, DB_TXN *txn)
+{
+	int error = data->cursor(data, txn, &apply->cursor, 0);
+
+	if (error == 0)
+		cursor_in_place(apply->cursor, true);
+	return error;
+}
+
 static int look_up(struct apply *apply, struct store_op *op, struct old *old)
 {
 	struct peek *peek = &old->peek;

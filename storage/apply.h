@@ -71,6 +71,9 @@ void apply_done(struct apply *apply);
 /* Gives back scratch memory that a big value left behind. */
 void apply_shrink(struct apply *apply);
 
+/* Opens apply->cursor. 0 or an engine error. The caller closes it. */
+int apply_open_cursor(struct apply *apply, DB *data, DB_TXN *txn);
+
 /* See above. Only op->status and the answer's fields are written. */
 int apply_op(struct apply *apply, struct store_op *op);
 

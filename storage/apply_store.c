@@ -93,6 +93,7 @@ static int put_data(struct apply *apply, struct store_op *op, struct old *old,
 				   old->there ? DB_CURRENT : DB_KEYFIRST);
 	if (error != 0)
 		return error;
+	cursor_in_place(apply->cursor, true);
 	if (old->there)
 		count_out(apply, op, old);
 	count_in(apply, op, record_bytes);

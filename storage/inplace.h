@@ -8,7 +8,7 @@
  * cursor, it does without: DBC_TRANSIENT. DB->cursor does not let that flag
  * pass, so it is set here, and only for what these two do as well:
  *
- *   - a get of a key, from a place that needs no care;
+ *   - a get of a key, from nowhere or from a record that is there;
  *   - a put of a new key;
  *   - a put over a record that is as long, so that no page is split: a split
  *     counts on the original's lock.
@@ -27,7 +27,7 @@
 #error "read again what DBC_TRANSIENT does there"
 #endif
 
-/* From now on; a new cursor works on copies, and so does that of a hash. */
+/* From now on. A new cursor works on copies; that of a hash always does. */
 static inline void cursor_in_place(DBC *cursor, bool in_place)
 {
 	if (in_place && cursor->dbtype == DB_BTREE)

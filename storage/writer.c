@@ -47,7 +47,7 @@ static int apply_ops(struct writer *writer, DB_TXN *txn, struct store_op *first,
 	size_t done = 0;
 	int error, close_error;
 
-	error = writer->data->cursor(writer->data, txn, &apply->cursor, 0);
+	error = apply_open_cursor(apply, writer->data, txn);
 	if (error != 0)
 		return error;
 	for (; done < *count && error == 0 &&
