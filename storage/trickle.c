@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "storage/thread.h"
@@ -12,6 +13,8 @@
 #define STEP_PERCENT 10
 /* So few that it is not worth looking at the clock. */
 #define FEW_PAGES 1024
+/* Looking at the cache may take this share of one processor: a hundredth. */
+#define LOOK_SHARE 100
 
 static int clean_percent(const DB_MPOOL_STAT *stat)
 {
@@ -45,6 +48,28 @@ static bool is_full(struct trickle_counts *counts, const DB_MPOOL_STAT *stat)
 	return full;
 }
 
+/* What this thread has had of the processor, not what it has waited for. */
+static int64_t worked_us(void)
+{
+	struct timespec worked;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &worked) != 0)
+		return 0;
+	return (int64_t)worked.tv_sec * 1000000 + worked.tv_nsec / 1000;
+}
+
+/* The next look is the later the more this one has cost. */
+static int look(DB_ENV *db_env, struct trickle_counts *counts,
+		DB_MPOOL_STAT **ret_stat)
+{
+	int64_t before_us = worked_us();
+	int error = db_env->memp_stat(db_env, ret_stat, NULL, 0);
+
+	counts->next_look_us =
+		thread_now_us() + (worked_us() - before_us) * LOOK_SHARE;
+	return error;
+}
+
 void trickle_step(struct env *env, struct trickle_counts *counts)
 {
 	DB_ENV *db_env = env->db_env;
@@ -53,7 +78,8 @@ void trickle_step(struct env *env, struct trickle_counts *counts)
 	int clean;
 	bool full;
 
-	if (db_env->memp_stat(db_env, &stat, NULL, 0) != 0)
+	if (thread_now_us() < counts->next_look_us ||
+	    look(db_env, counts, &stat) != 0)
 		return;
 	note(counts, stat);
 	clean = clean_percent(stat);

@@ -19,13 +19,16 @@
 /* What the cache counted at the last look, in pages. */
 struct trickle_counts {
 	_Atomic uint64_t hits, misses, clean, dirty, read, written;
-	uint64_t evicted; /* the thread's own */
+	/* the thread's own */
+	uint64_t evicted;
+	int64_t next_look_us; /* not before */
 };
 
 /*
  * Looks, and if pages had to give way since the last look, makes a step
  * towards config.trickle_percent of clean pages. How fast it writes is set
- * elsewhere (set_mp_max_write).
+ * elsewhere (set_mp_max_write). Does nothing if the last look was not long ago
+ * for what it has cost.
  */
 void trickle_step(struct env *env, struct trickle_counts *counts);
 
