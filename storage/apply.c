@@ -22,7 +22,7 @@ int apply_init(struct apply *apply, struct env *env,
 	apply->cache = cache;
 	apply->value_max_bytes = env->config->value_max_bytes;
 	apply->flush_grace_seconds = env->config->flush_grace_seconds;
-	apply->peek_room = malloc(PEEK_BYTES);
+	apply->peek_room = malloc(STORE_RECORD_HEAD_MAX + PEEK_BYTES);
 	return apply->peek_room != NULL ? 0 : -ENOMEM;
 }
 
@@ -32,6 +32,13 @@ void apply_done(struct apply *apply)
 	free(apply->scratch);
 	apply->peek_room = NULL;
 	apply->scratch = NULL;
+}
+
+void apply_begin(struct apply *apply)
+{
+	memset(&apply->tally, 0, sizeof(apply->tally));
+	apply->brought.count = 0;
+	apply->soonest = INT64_MAX;
 }
 
 void apply_shrink(struct apply *apply)
@@ -57,9 +64,10 @@ static int look_up(struct apply *apply, struct store_op *op, struct old *old)
 	struct peek *peek = &old->peek;
 	int error;
 
+	cache_prefetch_index(apply->cache, op->hash);
 	memset(old, 0, sizeof(*old));
 	dbt_key(&old->key, op->key, op->key_bytes);
-	peek->bytes = apply->peek_room;
+	peek->bytes = apply->peek_room + STORE_RECORD_HEAD_MAX;
 	peek->room = PEEK_BYTES;
 	error = peek_get(apply->cursor, &old->key, DB_SET | DB_RMW, peek);
 	if (error == DB_NOTFOUND)

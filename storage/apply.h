@@ -43,14 +43,16 @@ struct apply {
 	struct cache *cache;
 	uint32_t value_max_bytes;
 	uint32_t flush_grace_seconds;
-	unsigned char *peek_room; /* for the old record's first bytes */
-	unsigned char *scratch;	  /* for values made of old ones */
+	/* For the old record's first bytes, behind room for a longer head. */
+	unsigned char *peek_room;
+	unsigned char *scratch; /* for values made of old ones */
 	size_t scratch_bytes;
 	/* of this transaction */
 	DBC *cursor;
 	uint64_t position; /* of its commit */
 	struct state state;
 	struct tally tally;
+	struct cache_brought brought;
 	int64_t now_seconds;
 	int64_t soonest; /* the soonest expiry written, INT64_MAX: none */
 	enum space_level space;
@@ -67,6 +69,9 @@ struct old {
 int apply_init(struct apply *apply, struct env *env,
 	       struct change_table *changes, struct cache *cache);
 void apply_done(struct apply *apply);
+
+/* A new transaction has counted nothing, and brought nothing to the cache. */
+void apply_begin(struct apply *apply);
 
 /* Gives back scratch memory that a big value left behind. */
 void apply_shrink(struct apply *apply);

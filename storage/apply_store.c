@@ -42,12 +42,6 @@ static void note_expiry(struct apply *apply, int64_t expiry)
 		apply->soonest = expiry;
 }
 
-static void note_change(struct apply *apply, const struct store_op *op)
-{
-	change_note(apply->changes, op->hash, apply->position);
-	cache_drop(apply->cache, op->hash);
-}
-
 void apply_take_stamp(struct apply *apply, struct store_op *op,
 		      const struct old *old, struct record *record)
 {
@@ -72,7 +66,8 @@ int apply_delete(struct apply *apply, struct store_op *op, struct old *old)
 		op->status = STORE_NO_SPACE;
 		return 0;
 	}
-	note_change(apply, op);
+	change_note(apply->changes, op->hash, apply->position);
+	cache_drop(apply->cache, op->hash);
 	cursor_in_place(apply->cursor, false);
 	error = apply->cursor->del(apply->cursor, 0);
 	if (error == 0)
@@ -80,13 +75,26 @@ int apply_delete(struct apply *apply, struct store_op *op, struct old *old)
 	return error;
 }
 
-/* Puts `data`, by which the record comes to record_bytes. */
+/* The record as it is now, of so many bytes. NULL: it is not at hand. */
+static void bring_to_cache(struct apply *apply, const struct store_op *op,
+			   const void *record, size_t record_bytes)
+{
+	if (record == NULL)
+		cache_drop(apply->cache, op->hash);
+	else
+		cache_bring(apply->cache, op->hash, op->key, op->key_bytes,
+			    record, record_bytes, &apply->brought);
+}
+
+/* Puts `data`, by which `record` comes to be, of record_bytes. */
 static int put_data(struct apply *apply, struct store_op *op, struct old *old,
-		    DBT *data, size_t record_bytes, int64_t expiry)
+		    DBT *data, const void *record, size_t record_bytes,
+		    int64_t expiry)
 {
 	int error;
 
-	note_change(apply, op);
+	change_note(apply->changes, op->hash, apply->position);
+	cache_prefetch_record(apply->cache, op->hash);
 	if (old->there && record_bytes != old->peek.record_bytes)
 		cursor_in_place(apply->cursor, false);
 	error = apply->cursor->put(apply->cursor, &old->key, data,
@@ -98,6 +106,8 @@ static int put_data(struct apply *apply, struct store_op *op, struct old *old,
 		count_out(apply, op, old);
 	count_in(apply, op, record_bytes);
 	note_expiry(apply, expiry);
+	/* Nobody can see it in the database before the commit. */
+	bring_to_cache(apply, op, record, record_bytes);
 	return 0;
 }
 
@@ -118,7 +128,8 @@ int apply_put(struct apply *apply, struct store_op *op, struct old *old,
 		return apply_delete(apply, op, old);
 	record_bytes = record_head_bytes(record) + value_bytes;
 	dbt_in(&data, record_encode(record, value), record_bytes);
-	return put_data(apply, op, old, &data, record_bytes, record->expiry);
+	return put_data(apply, op, old, &data, data.data, record_bytes,
+			record->expiry);
 }
 
 int apply_store(struct apply *apply, struct store_op *op, struct old *old,
@@ -140,17 +151,28 @@ int apply_make(struct apply *apply, struct store_op *op, struct old *old,
 	return error;
 }
 
+/* The old record with a new head; NULL: it is not at hand as a whole. */
+static const unsigned char *with_head(const struct peek *peek,
+				      const struct record *record)
+{
+	if (peek->have < peek->record_bytes)
+		return NULL;
+	return record_encode(record, peek->bytes + peek->record.head_bytes);
+}
+
 int apply_rewrite(struct apply *apply, struct store_op *op, struct old *old,
 		  const struct record *record, bool keep_value)
 {
 	const struct peek *peek = &old->peek;
 	size_t record_bytes = record_head_bytes(record);
-	char head[STORE_RECORD_HEAD_MAX];
+	char room[STORE_RECORD_HEAD_MAX];
+	const unsigned char *head;
 	DBT data;
 
 	if (record_expired(record, apply->now_seconds))
 		return apply_delete(apply, op, old);
-	dbt_in(&data, record_encode(record, head + sizeof(head)), record_bytes);
+	head = record_encode(record, room + sizeof(room));
+	dbt_in(&data, head, record_bytes);
 	if (keep_value) {
 		data.flags = DB_DBT_PARTIAL;
 		data.dlen = (uint32_t)peek->record.head_bytes;
@@ -163,7 +185,9 @@ int apply_rewrite(struct apply *apply, struct store_op *op, struct old *old,
 		op->status = STORE_NO_SPACE;
 		return 0;
 	}
-	return put_data(apply, op, old, &data, record_bytes, record->expiry);
+	return put_data(apply, op, old, &data,
+			keep_value ? with_head(peek, record) : head,
+			record_bytes, record->expiry);
 }
 
 int apply_touch(struct apply *apply, struct store_op *op, struct old *old)

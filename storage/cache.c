@@ -4,36 +4,51 @@
  * A position counts all bytes that were ever put into a ring; where it lies is
  * the position modulo the ring's size, and it is there as long as it is less
  * than that size behind `reserved`, which a writer of the ring moves before it
- * writes. An index entry is a position (in words of 8 bytes) with 16 bits of
- * the hash; 0 is none. Everything that readers look at without the lock is
- * made of atomic words, so that a copy of something that is just being
- * overwritten is a wrong copy, and no worse.
+ * writes. An index entry is a position (in words of 8 bytes), 16 bits of the
+ * hash and one that hides it; 0 is none. A record begins with its head and its
+ * key. If it is replaced in its place, that is hidden first, and the head is
+ * written last and says that it is another one. Everything that readers look
+ * at without the lock is made of atomic words, so that a copy of something
+ * that is just being overwritten is a wrong copy, and no worse.
  */
 #include "storage/cache.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define WAYS	  8
 #define WORD	  sizeof(uint64_t)
 #define TAG_SHIFT 48
-#define POSITION  ((UINT64_C(1) << TAG_SHIFT) - 1)
+#define HIDDEN	  (UINT64_C(1) << 47)
+#define POSITION  (HIDDEN - 1)
 /* What a record with its key takes, about: the index is made for that. */
 #define USUAL_BYTES 128
+/* With huge pages, less would be resident as a whole with its first records. */
+#define HUGE_BYTES (64U << 20)
 
 struct bucket {
 	_Alignas(64) _Atomic uint64_t entries[WAYS];
 };
 
 struct cache_shard {
-	pthread_mutex_t lock; /* protects changes of all below */
+	_Alignas(64) pthread_mutex_t lock; /* protects changes of all below */
 	_Alignas(64) _Atomic uint64_t reserved; /* position, in words */
 	_Atomic uint64_t *ring;
 	const void *memory; /* of the ring */
 	uint64_t ring_words;
 	struct bucket *buckets;
 	uint64_t bucket_count; /* a power of two */
+};
+
+/* A key and its record, as they are given. */
+struct item {
+	uint64_t hash;
+	const char *key;
+	size_t key_bytes;
+	const void *record;
+	size_t record_bytes;
 };
 
 static size_t words_of(size_t bytes)
@@ -43,63 +58,72 @@ static size_t words_of(size_t bytes)
 
 /* --- life --------------------------------------------------------------- */
 
-static int shard_init(struct cache_shard *shard, uint64_t bytes)
+/* The memory is zero, and what is not touched costs nothing. */
+static void shard_init(struct cache_shard *shard, struct bucket *buckets,
+		       uint64_t bucket_count, _Atomic uint64_t *ring,
+		       uint64_t ring_words)
 {
-	shard->ring_words = bytes / WORD;
-	shard->bucket_count = 1;
-	while (shard->bucket_count * WAYS * USUAL_BYTES < bytes)
-		shard->bucket_count *= 2;
-	/* Untouched pages of these cost nothing. */
-	shard->ring = calloc(shard->ring_words, WORD);
-	shard->buckets =
-		aligned_alloc(64, shard->bucket_count * sizeof(struct bucket));
-	shard->memory = shard->ring;
-	if (shard->ring == NULL || shard->buckets == NULL)
-		return -ENOMEM;
-	memset(shard->buckets, 0, shard->bucket_count * sizeof(struct bucket));
-	atomic_init(&shard->reserved, shard->ring_words);
-	return 0;
+	(void)pthread_mutex_init(&shard->lock, NULL);
+	shard->ring = ring;
+	shard->memory = ring;
+	shard->ring_words = ring_words;
+	shard->buckets = buckets;
+	shard->bucket_count = bucket_count;
+	atomic_init(&shard->reserved, ring_words);
 }
 
+/* One piece of memory: the shards, all their indices, all their rings. */
 int cache_init(struct cache *cache, uint64_t bytes)
 {
 	/* A ring must have room for a few of the biggest. */
 	const uint64_t least = (uint64_t)CACHE_SHARDS * CACHE_RECORD_MAX * 4;
-	int rc = 0;
+	uint64_t bucket_count = 1, index_bytes, ring_words;
+	struct bucket *buckets;
+	_Atomic uint64_t *rings;
+	void *memory;
 
 	cache->shards = NULL;
 	if (bytes == 0)
 		return 0;
 	if (bytes < least)
 		bytes = least;
-	cache->shards = calloc(CACHE_SHARDS, sizeof(*cache->shards));
-	if (cache->shards == NULL)
+	while (bucket_count * WAYS * USUAL_BYTES < bytes / CACHE_SHARDS)
+		bucket_count *= 2;
+	index_bytes = CACHE_SHARDS * bucket_count * sizeof(struct bucket);
+	ring_words = (bytes - index_bytes) / CACHE_SHARDS / WORD;
+	bytes += CACHE_SHARDS * sizeof(struct cache_shard);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
 		return -ENOMEM;
+	/* Any get is somewhere else in it. */
+	if (bytes >= HUGE_BYTES)
+		(void)madvise(memory, bytes, MADV_HUGEPAGE);
+	cache->shards = memory;
+	cache->bytes = bytes;
+	buckets = (struct bucket *)(cache->shards + CACHE_SHARDS);
+	rings = (_Atomic uint64_t *)(buckets + CACHE_SHARDS * bucket_count);
 	for (size_t i = 0; i < CACHE_SHARDS; i++)
-		(void)pthread_mutex_init(&cache->shards[i].lock, NULL);
-	for (size_t i = 0; i < CACHE_SHARDS && rc == 0; i++)
-		rc = shard_init(&cache->shards[i], bytes / CACHE_SHARDS);
-	if (rc != 0)
-		cache_done(cache);
-	return rc;
+		shard_init(&cache->shards[i], buckets + i * bucket_count,
+			   bucket_count, rings + i * ring_words, ring_words);
+	return 0;
 }
 
 void cache_done(struct cache *cache)
 {
-	for (size_t i = 0; cache->shards != NULL && i < CACHE_SHARDS; i++) {
-		free(cache->shards[i].ring);
-		free(cache->shards[i].buckets);
+	if (cache->shards == NULL)
+		return;
+	for (size_t i = 0; i < CACHE_SHARDS; i++)
 		(void)pthread_mutex_destroy(&cache->shards[i].lock);
-	}
-	free(cache->shards);
+	(void)munmap(cache->shards, cache->bytes);
 	cache->shards = NULL;
 }
 
 /* --- words ---------------------------------------------------------------- */
 
 /*
- * Whoever loads a word of a record also sees `reserved` as it was moved before
- * that word was stored.
+ * Whoever loads a word of a record also sees `reserved` as it was moved, and
+ * the entry as it was hidden, before that word was stored.
  */
 static uint64_t load(const _Atomic uint64_t *word)
 {
@@ -129,17 +153,71 @@ static uint64_t tag_of(uint64_t hash)
 	return hash >> TAG_SHIFT << TAG_SHIFT;
 }
 
+/* True if the entry may be that of the hash, hidden or not. */
+static bool has_tag(uint64_t entry, uint64_t hash)
+{
+	return entry != 0 && (entry ^ hash) >> TAG_SHIFT == 0;
+}
+
 static bool is_there(const struct cache_shard *shard, uint64_t position)
 {
 	return load(&shard->reserved) - position <= shard->ring_words;
+}
+
+static _Atomic uint64_t *place_of(const struct cache_shard *shard,
+				  uint64_t position)
+{
+	return shard->ring + position % shard->ring_words;
+}
+
+/* --- heads -------------------------------------------------------------- */
+
+/*
+ * The first word of what is kept: bytes of the key (8 bits) and of the record
+ * (14), words that a record may have here (11), and how often it was replaced
+ * in this place (31).
+ */
+static uint64_t head_of(const struct item *item, uint64_t words,
+			uint64_t version)
+{
+	return version << 33 | words << 22 | (uint64_t)item->record_bytes << 8 |
+	       item->key_bytes;
+}
+
+static size_t head_key_bytes(uint64_t head)
+{
+	return head & 0xff;
+}
+
+static size_t head_record_bytes(uint64_t head)
+{
+	return head >> 8 & 0x3fff;
+}
+
+static size_t head_words(uint64_t head)
+{
+	return head >> 22 & 0x7ff;
+}
+
+static uint64_t head_version(uint64_t head)
+{
+	return head >> 33;
 }
 
 /* --- copies, word by word ----------------------------------------------- */
 
 static void copy_out(char *to, const _Atomic uint64_t *from, size_t bytes)
 {
-	uint64_t word;
+	uint64_t four[4], word;
 
+	for (; bytes >= sizeof(four); bytes -= sizeof(four)) {
+		four[0] = load(from++);
+		four[1] = load(from++);
+		four[2] = load(from++);
+		four[3] = load(from++);
+		memcpy(to, four, sizeof(four));
+		to += sizeof(four);
+	}
 	for (; bytes >= WORD; bytes -= WORD, to += WORD) {
 		word = load(from++);
 		memcpy(to, &word, WORD);
@@ -152,8 +230,16 @@ static void copy_out(char *to, const _Atomic uint64_t *from, size_t bytes)
 
 static void copy_in(_Atomic uint64_t *to, const char *from, size_t bytes)
 {
-	uint64_t word;
+	uint64_t four[4], word;
 
+	for (; bytes >= sizeof(four); bytes -= sizeof(four)) {
+		memcpy(four, from, sizeof(four));
+		store(to++, four[0]);
+		store(to++, four[1]);
+		store(to++, four[2]);
+		store(to++, four[3]);
+		from += sizeof(four);
+	}
 	for (; bytes >= WORD; bytes -= WORD, from += WORD) {
 		memcpy(&word, from, WORD);
 		store(to++, word);
@@ -181,35 +267,43 @@ static bool is_equal(const _Atomic uint64_t *at, const char *bytes, size_t len)
 
 /* --- getting ------------------------------------------------------------ */
 
-/* The first word of what is kept: two lengths. */
-static uint64_t head_of(size_t key_bytes, size_t record_bytes)
+/* True if the words behind a head can be those of this key. */
+static bool is_sound(const struct cache_shard *shard,
+		     const _Atomic uint64_t *at, uint64_t head,
+		     size_t key_bytes)
 {
-	return (uint64_t)record_bytes << 16 | key_bytes;
+	size_t bytes = head_record_bytes(head);
+
+	/* What is being overwritten can say anything. */
+	return head_key_bytes(head) == key_bytes && bytes <= CACHE_RECORD_MAX &&
+	       1 + words_of(key_bytes) + words_of(bytes) <=
+		       (size_t)(shard->ring + shard->ring_words - at);
 }
 
-static bool copy_entry(const struct cache_shard *shard, uint64_t position,
+static bool copy_entry(const struct cache_shard *shard,
+		       const _Atomic uint64_t *entry, uint64_t value,
 		       const char *key, size_t key_bytes, void *to, size_t room,
 		       size_t *ret_bytes)
 {
-	const _Atomic uint64_t *at = shard->ring + position % shard->ring_words;
+	uint64_t position = value & POSITION;
+	const _Atomic uint64_t *at = place_of(shard, position);
 	uint64_t head;
 	size_t bytes;
 
 	if (!is_there(shard, position))
 		return false;
-	head = load(at++);
-	bytes = (size_t)(head >> 16);
-	/* What is being overwritten can say anything. */
-	if ((head & 0xffff) != key_bytes || bytes > room ||
-	    bytes > CACHE_RECORD_MAX ||
-	    position % shard->ring_words + 1 + words_of(key_bytes) +
-			    words_of(bytes) >
-		    shard->ring_words)
+	head = load(at);
+	if (!is_sound(shard, at, head, key_bytes) ||
+	    !is_equal(at + 1, key, key_bytes))
 		return false;
-	if (!is_equal(at, key, key_bytes))
-		return false;
-	copy_out(to, at + words_of(key_bytes), bytes);
-	if (!is_there(shard, position))
+	bytes = head_record_bytes(head);
+	copy_out(to, at + 1 + words_of(key_bytes), bytes < room ? bytes : room);
+	/*
+	 * In this order: an entry that is not hidden any more may show another
+	 * record than the one that was copied, but then so does the head.
+	 */
+	if (load(entry) != value || load(at) != head ||
+	    !is_there(shard, position))
 		return false;
 	*ret_bytes = bytes;
 	return true;
@@ -226,11 +320,11 @@ bool cache_get(const struct cache *cache, uint64_t hash, const char *key,
 	shard = shard_of(cache, hash);
 	bucket = bucket_of(shard, hash);
 	for (size_t i = 0; i < WAYS; i++) {
-		uint64_t entry = load(&bucket->entries[i]);
+		uint64_t value = load(&bucket->entries[i]);
 
-		if (entry != 0 && (entry & ~POSITION) == tag_of(hash) &&
-		    copy_entry(shard, entry & POSITION, key, key_bytes, to,
-			       room, ret_bytes))
+		if (has_tag(value, hash) && (value & HIDDEN) == 0 &&
+		    copy_entry(shard, &bucket->entries[i], value, key,
+			       key_bytes, to, room, ret_bytes))
 			return true;
 	}
 	return false;
@@ -242,12 +336,30 @@ static void forget(struct cache_shard *shard, uint64_t hash)
 {
 	struct bucket *bucket = bucket_of(shard, hash);
 
-	for (size_t i = 0; i < WAYS; i++) {
-		uint64_t entry = load(&bucket->entries[i]);
-
-		if (entry != 0 && (entry & ~POSITION) == tag_of(hash))
+	for (size_t i = 0; i < WAYS; i++)
+		if (has_tag(load(&bucket->entries[i]), hash))
 			store(&bucket->entries[i], 0);
+}
+
+/* The entry of the key, or NULL. */
+static _Atomic uint64_t *find(const struct cache_shard *shard,
+			      const struct item *item)
+{
+	struct bucket *bucket = bucket_of(shard, item->hash);
+
+	for (size_t i = 0; i < WAYS; i++) {
+		uint64_t value = load(&bucket->entries[i]);
+		const _Atomic uint64_t *at;
+
+		if (!has_tag(value, item->hash) ||
+		    !is_there(shard, value & POSITION))
+			continue;
+		at = place_of(shard, value & POSITION);
+		if (head_key_bytes(load(at)) == item->key_bytes &&
+		    is_equal(at + 1, item->key, item->key_bytes))
+			return &bucket->entries[i];
 	}
+	return NULL;
 }
 
 /* An entry that is free, or the one that was put in first. */
@@ -263,6 +375,11 @@ static _Atomic uint64_t *choose_entry(struct bucket *bucket)
 	return chosen;
 }
 
+static size_t whole_words(const struct item *item)
+{
+	return 1 + words_of(item->key_bytes) + words_of(item->record_bytes);
+}
+
 /* Takes room in the ring, in one piece; returns its position. */
 static uint64_t reserve(struct cache_shard *shard, size_t words)
 {
@@ -275,19 +392,22 @@ static uint64_t reserve(struct cache_shard *shard, size_t words)
 	return position;
 }
 
-static void insert(struct cache_shard *shard, uint64_t hash, const char *key,
-		   size_t key_bytes, const void *record, size_t record_bytes)
+/* Returns its entry; `hidden` is HIDDEN or 0. */
+static _Atomic uint64_t *insert(struct cache_shard *shard,
+				const struct item *item, uint64_t hidden)
 {
-	size_t key_words = words_of(key_bytes);
-	uint64_t position =
-		reserve(shard, 1 + key_words + words_of(record_bytes));
-	_Atomic uint64_t *at = shard->ring + position % shard->ring_words;
+	size_t key_words = words_of(item->key_bytes);
+	uint64_t position = reserve(shard, whole_words(item));
+	_Atomic uint64_t *at = place_of(shard, position);
+	_Atomic uint64_t *entry;
 
-	store(at, head_of(key_bytes, record_bytes));
-	copy_in(at + 1, key, key_bytes);
-	copy_in(at + 1 + key_words, record, record_bytes);
-	forget(shard, hash);
-	store(choose_entry(bucket_of(shard, hash)), tag_of(hash) | position);
+	store(at, head_of(item, words_of(item->record_bytes), 0));
+	copy_in(at + 1, item->key, item->key_bytes);
+	copy_in(at + 1 + key_words, item->record, item->record_bytes);
+	forget(shard, item->hash);
+	entry = choose_entry(bucket_of(shard, item->hash));
+	store(entry, tag_of(item->hash) | hidden | position);
+	return entry;
 }
 
 void cache_put(struct cache *cache, uint64_t hash, const char *key,
@@ -295,6 +415,7 @@ void cache_put(struct cache *cache, uint64_t hash, const char *key,
 	       const struct change_table *changes,
 	       const struct cache_ticket *ticket)
 {
+	const struct item item = {hash, key, key_bytes, record, record_bytes};
 	struct cache_shard *shard;
 
 	if (cache->shards == NULL || !ticket->steady ||
@@ -308,7 +429,7 @@ void cache_put(struct cache *cache, uint64_t hash, const char *key,
 	 * for the lock then.
 	 */
 	if (change_last(changes, hash) == ticket->change)
-		insert(shard, hash, key, key_bytes, record, record_bytes);
+		(void)insert(shard, &item, 0);
 	(void)pthread_mutex_unlock(&shard->lock);
 }
 
@@ -322,6 +443,87 @@ void cache_drop(struct cache *cache, uint64_t hash)
 	(void)pthread_mutex_lock(&shard->lock);
 	forget(shard, hash);
 	(void)pthread_mutex_unlock(&shard->lock);
+}
+
+/* --- what the writer brings: under the lock ------------------------------ */
+
+/* Returns false if the key's place is too small. */
+static bool replace(const struct cache_shard *shard, _Atomic uint64_t *entry,
+		    const struct item *item)
+{
+	uint64_t value = load(entry);
+	_Atomic uint64_t *at = place_of(shard, value & POSITION);
+	uint64_t head = load(at);
+
+	if (words_of(item->record_bytes) > head_words(head))
+		return false;
+	store(entry, value | HIDDEN);
+	copy_in(at + 1 + words_of(item->key_bytes), item->record,
+		item->record_bytes);
+	store(at, head_of(item, head_words(head), head_version(head) + 1));
+	return true;
+}
+
+/* True if there is room that was never used: positions begin at one round. */
+static bool has_new_room(const struct cache_shard *shard,
+			 const struct item *item)
+{
+	return load(&shard->reserved) + whole_words(item) <=
+	       2 * shard->ring_words;
+}
+
+/* Returns the entry of the hidden record; NULL: it is not here. */
+static _Atomic uint64_t *bring(struct cache_shard *shard,
+			       const struct item *item)
+{
+	_Atomic uint64_t *entry = find(shard, item);
+
+	if (entry != NULL && replace(shard, entry, item))
+		return entry;
+	if (entry != NULL || has_new_room(shard, item))
+		return insert(shard, item, HIDDEN);
+	return NULL;
+}
+
+void cache_bring(struct cache *cache, uint64_t hash, const char *key,
+		 size_t key_bytes, const void *record, size_t record_bytes,
+		 struct cache_brought *brought)
+{
+	const struct item item = {hash, key, key_bytes, record, record_bytes};
+	struct cache_shard *shard;
+	struct cache_place *place;
+	_Atomic uint64_t *entry;
+
+	if (record_bytes > CACHE_RECORD_MAX ||
+	    brought->count == CACHE_BROUGHT_MAX) {
+		cache_drop(cache, hash);
+		return;
+	}
+	if (cache->shards == NULL)
+		return;
+	shard = shard_of(cache, hash);
+	(void)pthread_mutex_lock(&shard->lock);
+	entry = bring(shard, &item);
+	if (entry != NULL) {
+		place = &brought->places[brought->count++];
+		place->entry = entry;
+		place->value = load(entry) & ~HIDDEN;
+	}
+	(void)pthread_mutex_unlock(&shard->lock);
+}
+
+/* An entry that is another one meanwhile is left alone. */
+void cache_uncover(struct cache_brought *brought)
+{
+	for (size_t i = 0; i < brought->count; i++) {
+		const struct cache_place *place = &brought->places[i];
+		uint64_t hidden = place->value | HIDDEN;
+
+		(void)atomic_compare_exchange_strong_explicit(
+			place->entry, &hidden, place->value,
+			memory_order_release, memory_order_relaxed);
+	}
+	brought->count = 0;
 }
 
 /* --- prefetching --------------------------------------------------------- */
@@ -342,13 +544,13 @@ void cache_prefetch_record(const struct cache *cache, uint64_t hash)
 	shard = shard_of(cache, hash);
 	bucket = bucket_of(shard, hash);
 	for (size_t i = 0; i < WAYS; i++) {
-		uint64_t entry = load(&bucket->entries[i]);
+		uint64_t value = load(&bucket->entries[i]);
 		const char *at;
 
-		if (entry == 0 || (entry & ~POSITION) != tag_of(hash))
+		if (!has_tag(value, hash))
 			continue;
 		at = (const char *)shard->memory +
-		     (entry & POSITION) % shard->ring_words * WORD;
+		     (value & POSITION) % shard->ring_words * WORD;
 		__builtin_prefetch(at);
 		__builtin_prefetch(at + 64);
 		__builtin_prefetch(at + 128);

@@ -2,25 +2,33 @@
  * cache.h - a cache of whole records in front of the database.
  *
  * A look-up in Berkeley DB costs microseconds of locks and tree pages; this
- * one costs a hash and a copy. Records are copied in when a reader had to go
- * to the database, and dropped by the writer BEFORE their change can be seen:
+ * one costs a hash and a copy. It never shows what the database would not
+ * show. Records come in from two sides:
  *
  *   reader  notes what is applied and the key's last change, reads the
  *           database, puts the record in if the key has not changed since
- *   writer  notes the change (change.h), drops the key, changes the database
+ *   writer  notes the change (change.h), changes the database and brings the
+ *           record in hidden, or drops the key; commits; then uncovers all
+ *           that the transaction brought in
  *
- * so the cache never shows what the database would not show. It is split into
- * shards by hash; each is a ring of records, where new ones overwrite the
- * oldest, and an index of positions in the ring. Readers take no lock: they
- * copy, and then look whether what they copied was overwritten meanwhile.
+ * So from before the commit until after it nobody finds a key that changes,
+ * and what was aborted is never found: it stays hidden until it is replaced.
+ *
+ * It is split into shards by hash; each is a ring of records, where new ones
+ * overwrite the oldest, and an index of positions in the ring. A record of the
+ * writer takes the place of the key's old one if it fits, and does not age
+ * others by that. A key that is not here it brings in only while the ring has
+ * room that was never used: a load of new keys cannot push out what is read.
+ *
+ * Readers take no lock: they copy, and then look whether what they copied was
+ * hidden, replaced or overwritten meanwhile.
  *
  * Threads: any, unless said otherwise. Blocks: on cache_shard.lock, while a
- * record is copied, in cache_put() and cache_drop() only.
+ * record is copied, in cache_put(), cache_bring() and cache_drop() only.
  */
 #ifndef STORAGE_CACHE_H
 #define STORAGE_CACHE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,11 +39,14 @@
 #define CACHE_SHARDS 32
 /* Bigger records are not worth the memory: their get costs the copy. */
 #define CACHE_RECORD_MAX 8192
+/* Records that a transaction can bring in; it drops the keys of more. */
+#define CACHE_BROUGHT_MAX 512
 
 struct cache_shard;
 
 struct cache {
 	struct cache_shard *shards; /* NULL: there is no cache */
+	uint64_t bytes;		    /* of the memory that begins there */
 };
 
 /* What is known of a key before it is read from the database. */
@@ -44,13 +55,25 @@ struct cache_ticket {
 	bool steady; /* its last change is applied */
 };
 
-/* bytes 0: no cache, and all else does nothing. Returns 0 or -ENOMEM. */
+/* What a transaction has brought in; count 0: nothing yet. */
+struct cache_brought {
+	size_t count;
+	struct cache_place {
+		_Atomic uint64_t *entry;
+		uint64_t value; /* once it is uncovered */
+	} places[CACHE_BROUGHT_MAX];
+};
+
+/*
+ * bytes: of all of it, at least 1 MB are taken; 0: no cache, and all else does
+ * nothing. Returns 0 or -ENOMEM.
+ */
 int cache_init(struct cache *cache, uint64_t bytes);
 void cache_done(struct cache *cache);
 
 /*
- * Copies a record to `to`, which has `room` bytes, at any alignment. Returns
- * false if it is not there, or does not fit.
+ * Copies a record to `to`, at any alignment, or as much of it as the `room`
+ * bytes hold. Returns false if it is not there. *ret_bytes: of all of it.
  */
 bool cache_get(const struct cache *cache, uint64_t hash, const char *key,
 	       size_t key_bytes, void *to, size_t room, size_t *ret_bytes);
@@ -64,7 +87,19 @@ void cache_put(struct cache *cache, uint64_t hash, const char *key,
 	       const struct change_table *changes,
 	       const struct cache_ticket *ticket);
 
-/* Forgets the key. */
+/*
+ * Brings in what was put into the database but not committed, hidden, or
+ * drops the key; adds to *brought. Thread: the writer, which has noted the
+ * change.
+ */
+void cache_bring(struct cache *cache, uint64_t hash, const char *key,
+		 size_t key_bytes, const void *record, size_t record_bytes,
+		 struct cache_brought *brought);
+
+/* It is committed: uncovers it. Thread: the writer, before its next change. */
+void cache_uncover(struct cache_brought *brought);
+
+/* Forgets the key. Thread: the writer, which has noted the change. */
 void cache_drop(struct cache *cache, uint64_t hash);
 
 /* Brings the index line of a hash nearer; then what it points to. */

@@ -190,7 +190,7 @@ static int find_record(struct store_reader *reader, const struct wanted *wanted,
 	*ret_cached = cache_get(&store->cache, wanted->hash, wanted->key,
 				wanted->key_bytes, to, room, ret_bytes);
 	if (*ret_cached)
-		return 0;
+		return *ret_bytes <= room ? 0 : DB_BUFFER_SMALL;
 	/* In this order: a change that is under way must be seen as such. */
 	ticket.change = change_last(store->changes, wanted->hash);
 	ticket.steady = ticket.change <= atomic_load(&store->clients.applied);
@@ -203,17 +203,26 @@ static int find_record(struct store_reader *reader, const struct wanted *wanted,
 	return error;
 }
 
-/* The record is bigger than the buffer: is it worth more room? */
+/*
+ * The record is bigger than the buffer: is it worth more room? Its size is
+ * known if it was in the cache just now, and may have changed since.
+ */
 static enum store_status get_size(struct store_reader *reader,
 				  const struct wanted *wanted,
 				  size_t record_bytes, struct store_item *ret)
 {
-	unsigned char head[RECORD_HEAD_LONG];
+	const struct cache *cache = &reader->store->cache;
+	unsigned char head[RECORD_HEAD_LONG] = {0};
 	struct record record;
 	DBT data;
-	int error = read_record(reader, wanted, head, sizeof(head),
-				sizeof(head), &data);
+	int error = 0;
 
+	if (cache_get(cache, wanted->hash, wanted->key, wanted->key_bytes, head,
+		      sizeof(head), &record_bytes))
+		data.size = sizeof(head);
+	else
+		error = read_record(reader, wanted, head, sizeof(head),
+				    sizeof(head), &data);
 	if (error == DB_NOTFOUND)
 		return missing(reader, wanted, ret);
 	if (error == 0)

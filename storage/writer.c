@@ -26,8 +26,7 @@ static void begin(struct writer *writer)
 	struct apply *apply = &writer->apply;
 
 	apply->state = writer->state;
-	memset(&apply->tally, 0, sizeof(apply->tally));
-	apply->soonest = INT64_MAX;
+	apply_begin(apply);
 	apply->now_seconds = store_now_seconds(writer->store);
 	apply->position = ++writer->position;
 	apply->state.loose = writer->loose;
@@ -130,6 +129,7 @@ static void adopt(struct writer *writer, struct store_op *first, size_t count)
 	add(&published->commits, 1);
 	lower_soonest(published, apply->soonest);
 	publish(writer);
+	cache_uncover(&writer->apply.brought);
 }
 
 static int commit(struct writer *writer, DB_TXN *txn)

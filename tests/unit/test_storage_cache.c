@@ -1,9 +1,8 @@
 /*
- * test_storage_cache.c - the cache of records: what it keeps, and that it
- * never shows what the database would not show.
+ * test_storage_cache.c - the cache of records: what it keeps, what it hides,
+ * and that every change comes into it. Races: test_storage_coherence.c.
  */
 #include <check.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +20,14 @@
 
 static struct cache cache;
 static struct change_table *changes;
+static struct cache_brought brought;
 
 static void set_up_alone(void)
 {
 	ck_assert_int_eq(cache_init(&cache, SMALL_BYTES), 0);
 	changes = change_table_new();
 	ck_assert_ptr_nonnull(changes);
+	brought.count = 0;
 }
 
 static void tear_down_alone(void)
@@ -70,9 +71,6 @@ static void expect_none(const char *key)
 
 START_TEST(test_put_and_get)
 {
-	char room[4];
-	size_t bytes;
-
 	expect_none("a");
 	put("a", "first", 5);
 	put("ab", "second record", 13);
@@ -81,7 +79,18 @@ START_TEST(test_put_and_get)
 	put("a", "another", 7);
 	expect("a", "another");
 	expect_none("b");
-	ck_assert(!get("a", room, sizeof(room), &bytes));
+}
+END_TEST
+
+START_TEST(test_little_room_gets_a_part)
+{
+	char room[8] = "........";
+	size_t bytes;
+
+	put("a", "another one", 11);
+	ck_assert(get("a", room, 4, &bytes));
+	ck_assert_uint_eq(bytes, 11);
+	ck_assert_mem_eq(room, "anot....", 8);
 }
 END_TEST
 
@@ -192,6 +201,167 @@ START_TEST(test_no_cache)
 }
 END_TEST
 
+/* --- what a writer brings ------------------------------------------------ */
+
+static void bring(const char *key, const char *record)
+{
+	cache_bring(&cache, key_hash(key, strlen(key)), key, strlen(key),
+		    record, strlen(record), &brought);
+}
+
+START_TEST(test_brought_is_hidden_until_uncovered)
+{
+	put("a", "old", 3);
+	bring("a", "new");
+	bring("b", "first");
+	expect_none("a");
+	expect_none("b");
+	cache_uncover(&brought);
+	expect("a", "new");
+	expect("b", "first");
+	ck_assert_uint_eq(brought.count, 0);
+}
+END_TEST
+
+START_TEST(test_aborted_is_never_found)
+{
+	put("a", "old", 3);
+	bring("a", "bad");
+	bring("b", "bad");
+	brought.count = 0;
+	bring("c", "good");
+	cache_uncover(&brought);
+	expect_none("a");
+	expect_none("b");
+	expect("c", "good");
+	/* A reader finds the old one in the database. */
+	put("a", "old", 3);
+	expect("a", "old");
+	bring("b", "new");
+	cache_uncover(&brought);
+	expect("b", "new");
+}
+END_TEST
+
+START_TEST(test_the_last_change_of_a_transaction_counts)
+{
+	bring("a", "1");
+	bring("a", "2");
+	bring("b", "1");
+	bring("b", "longer than before");
+	bring("c", "1");
+	cache_drop(&cache, key_hash("c", 1));
+	cache_uncover(&brought);
+	expect("a", "2");
+	expect("b", "longer than before");
+	expect_none("c");
+}
+END_TEST
+
+START_TEST(test_what_is_too_big_is_dropped)
+{
+	static char big[CACHE_RECORD_MAX + 2];
+
+	memset(big, 'x', CACHE_RECORD_MAX + 1);
+	put("a", "old", 3);
+	bring("a", big);
+	cache_uncover(&brought);
+	expect_none("a");
+	big[CACHE_RECORD_MAX] = '\0';
+	bring("a", big);
+	cache_uncover(&brought);
+	expect("a", big);
+}
+END_TEST
+
+/* The first ones are there, of the others the old record is not. */
+START_TEST(test_too_many_are_dropped)
+{
+	char key[16];
+
+	for (unsigned i = 0; i < CACHE_BROUGHT_MAX + 9; i++) {
+		(void)snprintf(key, sizeof(key), "m%u", i);
+		put(key, "old", 3);
+		bring(key, "new");
+	}
+	ck_assert_uint_eq(brought.count, CACHE_BROUGHT_MAX);
+	cache_uncover(&brought);
+	for (unsigned i = 0; i < CACHE_BROUGHT_MAX + 9; i++) {
+		(void)snprintf(key, sizeof(key), "m%u", i);
+		if (i < CACHE_BROUGHT_MAX)
+			expect(key, "new");
+		else
+			expect_none(key);
+	}
+}
+END_TEST
+
+/* Many times what a ring holds, and of different sizes, in one place. */
+START_TEST(test_changes_do_not_age_others)
+{
+	char record[64];
+
+	for (unsigned number = 0; number < 100; number++)
+		put_number(number);
+	bring("hot", "as long as the longest one of them");
+	for (unsigned i = 0; i < 20000; i++) {
+		(void)snprintf(record, sizeof(record), "%.*s%u", (int)(i % 25),
+			       "aaaaaaaaaaaaaaaaaaaaaaaaa", i);
+		bring("hot", record);
+		cache_uncover(&brought);
+		expect("hot", record);
+	}
+	for (unsigned number = 0; number < 100; number++)
+		ck_assert(check_record(number));
+}
+END_TEST
+
+static unsigned count_found(const char *letter, unsigned count)
+{
+	char key[16], room[1024];
+	unsigned found = 0;
+	size_t bytes;
+
+	for (unsigned number = 0; number < count; number++) {
+		(void)snprintf(key, sizeof(key), "%s%u", letter, number);
+		found += get(key, room, sizeof(room), &bytes);
+	}
+	return found;
+}
+
+static void bring_new(unsigned count)
+{
+	char key[16], record[1024];
+
+	for (unsigned number = 0; number < count; number++) {
+		(void)snprintf(key, sizeof(key), "n%u", number);
+		memset(record, 'x', 100);
+		record[100] = '\0';
+		bring(key, record);
+		cache_uncover(&brought);
+	}
+}
+
+/* An empty cache takes them all; a full one keeps what it has. */
+START_TEST(test_new_keys_do_not_push_out_old_ones)
+{
+	unsigned before;
+
+	bring_new(1000);
+	ck_assert_uint_eq(count_found("n", 1000), 1000);
+	tear_down_alone();
+	set_up_alone();
+	for (unsigned number = 0; number < 6000; number++)
+		put_number(number);
+	before = count_found("k", 6000);
+	bring_new(50000);
+	ck_assert_uint_eq(count_found("k", 6000), before);
+	ck_assert_uint_lt(count_found("n", 50000), 10);
+}
+END_TEST
+
+/* --- threads -------------------------------------------------------------- */
+
 #define TURNS 10000
 
 static void *put_main(void *arg)
@@ -239,12 +409,11 @@ static void tear_down_store(void)
 	rig_done(&rig);
 }
 
-/* Reads "k" twice, so that the second one comes from the cache. */
-static void warm(const char *value)
+/* The change has brought it into the cache. */
+static void hit(const char *value)
 {
 	struct store_item item;
 
-	rig_expect(&rig, "k", value);
 	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_OK);
 	ck_assert(item.cached);
 	rig_expect(&rig, "k", value);
@@ -255,28 +424,28 @@ START_TEST(test_every_change_is_seen)
 	struct store_op *op;
 
 	rig_set(&rig, "k", "5");
-	warm("5");
+	hit("5");
 	rig_set(&rig, "k", "6");
-	warm("6");
+	hit("6");
 	rig_run(&rig, STORE_INCR, "k", "");
-	warm("6"); /* by 0 */
+	hit("6"); /* by 0 */
 	rig_run(&rig, STORE_APPEND, "k", "7");
-	warm("67");
+	hit("67");
 	rig_run(&rig, STORE_PREPEND, "k", "5");
-	warm("567");
+	hit("567");
 	rig_run(&rig, STORE_REPLACE, "k", "8");
-	warm("8");
+	hit("8");
 	rig_delete(&rig, "k");
 	rig_expect_missing(&rig, "k");
 	rig_run(&rig, STORE_ADD, "k", "9");
-	warm("9");
+	hit("9");
 	op = rig_op(STORE_INVALIDATE, "k", "");
 	op->drop_value = true;
 	rig_do(&rig, op);
 	store_op_free(op);
-	warm("");
+	hit("");
 	rig_set(&rig, "k", "10");
-	warm("10");
+	hit("10");
 	rig_flush(&rig, 0);
 	rig_expect_missing(&rig, "k");
 }
@@ -288,105 +457,31 @@ START_TEST(test_marks_and_expiry_are_seen)
 	struct store_op *op;
 
 	rig_set(&rig, "k", "5");
-	warm("5");
+	hit("5");
 	op = rig_op(STORE_TOUCH, "k", "");
 	op->expiry = rig_now(&rig) + 100;
 	rig_do(&rig, op);
 	store_op_free(op);
-	warm("5");
+	hit("5");
 	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_OK);
 	ck_assert_int_eq(item.expiry, rig_now(&rig) + 100);
 	op = rig_op(STORE_INVALIDATE, "k", "");
 	op->mark_stale = true;
 	rig_do(&rig, op);
 	store_op_free(op);
-	warm("5");
+	hit("5");
 	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_OK);
 	ck_assert(item.stale && !item.won);
 	op = rig_op(STORE_LEASE, "k", "");
 	rig_do(&rig, op);
 	ck_assert(op->found.win);
 	store_op_free(op);
+	hit("5");
 	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_OK);
 	ck_assert(item.stale && item.won);
-	warm("5");
+	hit("5");
 	rig_tick(&rig, 100);
 	rig_expect_missing(&rig, "k");
-}
-END_TEST
-
-/* --- races -------------------------------------------------------------- */
-
-#define RACE_KEYS    8
-#define RACE_READERS 3
-#define RACE_CHANGES 2000
-
-static _Atomic uint64_t applied[RACE_KEYS]; /* the value that is there */
-static atomic_bool over;
-
-/* A value never goes back, nor behind what was applied before the get. */
-static void *read_main(void *arg)
-{
-	uint64_t seen[RACE_KEYS] = {0};
-	struct store_reader *reader;
-	char buf[256], key[8];
-	struct store_item item;
-
-	(void)arg;
-	ck_assert_int_eq(store_reader_new(rig.store, &reader), 0);
-	for (unsigned turn = 0; !atomic_load(&over); turn++) {
-		unsigned k = turn % RACE_KEYS;
-		uint64_t least = atomic_load(&applied[k]), number;
-
-		(void)snprintf(key, sizeof(key), "r%u", k);
-		ck_assert_int_eq(store_get(reader, key, strlen(key), buf,
-					   sizeof(buf), 0, &item),
-				 STORE_OK);
-		item.value[item.value_bytes] = '\0';
-		number = strtoull(item.value, NULL, 10);
-		ck_assert_uint_ge(number, least);
-		ck_assert_uint_ge(number, seen[k]);
-		seen[k] = number;
-	}
-	store_reader_free(reader);
-	return NULL;
-}
-
-/* One change in so many leaves the value as it is. */
-static void change(unsigned k, uint64_t number)
-{
-	char key[8], text[24];
-	struct store_op *op;
-
-	(void)snprintf(key, sizeof(key), "r%u", k);
-	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
-	op = rig_op(STORE_SET, key, text);
-	rig_do(&rig, op);
-	store_op_free(op);
-	atomic_store(&applied[k], number);
-	if (number % 3 != 0)
-		return;
-	op = rig_op(number % 2 ? STORE_TOUCH : STORE_INVALIDATE, key, "");
-	op->mark_stale = true;
-	rig_do(&rig, op);
-	store_op_free(op);
-}
-
-START_TEST(test_reads_never_go_back)
-{
-	pthread_t readers[RACE_READERS];
-
-	atomic_store(&over, false);
-	for (unsigned k = 0; k < RACE_KEYS; k++)
-		change(k, 1);
-	for (int i = 0; i < RACE_READERS; i++)
-		ck_assert_int_eq(
-			pthread_create(&readers[i], NULL, read_main, NULL), 0);
-	for (uint64_t i = 0; i < RACE_CHANGES; i++)
-		change((unsigned)(i * 5 % RACE_KEYS), i / RACE_KEYS + 2);
-	atomic_store(&over, true);
-	for (int i = 0; i < RACE_READERS; i++)
-		ck_assert_int_eq(pthread_join(readers[i], NULL), 0);
 }
 END_TEST
 
@@ -398,17 +493,24 @@ int main(void)
 
 	tcase_add_checked_fixture(alone, set_up_alone, tear_down_alone);
 	tcase_add_test(alone, test_put_and_get);
+	tcase_add_test(alone, test_little_room_gets_a_part);
 	tcase_add_test(alone, test_drop);
 	tcase_add_test(alone, test_what_changed_is_not_put);
 	tcase_add_test(alone, test_too_big_is_not_put);
 	tcase_add_test(alone, test_ring_turns_over);
 	tcase_add_test(alone, test_no_cache);
+	tcase_add_test(alone, test_brought_is_hidden_until_uncovered);
+	tcase_add_test(alone, test_aborted_is_never_found);
+	tcase_add_test(alone, test_the_last_change_of_a_transaction_counts);
+	tcase_add_test(alone, test_what_is_too_big_is_dropped);
+	tcase_add_test(alone, test_too_many_are_dropped);
+	tcase_add_test(alone, test_changes_do_not_age_others);
+	tcase_add_test(alone, test_new_keys_do_not_push_out_old_ones);
 	tcase_add_test(alone, test_copies_are_whole);
 	suite_add_tcase(suite, alone);
 	tcase_add_checked_fixture(store, set_up_store, tear_down_store);
 	tcase_add_test(store, test_every_change_is_seen);
 	tcase_add_test(store, test_marks_and_expiry_are_seen);
-	tcase_add_test(store, test_reads_never_go_back);
 	suite_add_tcase(suite, store);
 	return run_suite(suite);
 }
