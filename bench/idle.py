@@ -63,12 +63,7 @@ class Crowd:
 
 def open_connections(server):
     """As the server counts them, without the one that asks."""
-    with socket.create_connection((server.host, server.port)) as link:
-        link.sendall(b"stats\r\n")
-        said = b""
-        while not said.endswith(b"END\r\n"):
-            said += link.recv(65536)
-    words = said.decode().split()
+    words = server.ask(b"stats\r\n", b"END\r\n").decode().split()
     return int(words[words.index("curr_connections") + 1]) - 1
 
 

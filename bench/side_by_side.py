@@ -100,6 +100,8 @@ class SideBySide:
         rig = self.rig
         rig.say(f"restart {server.name}")
         question = server.question("key-" + "0" * 16)
+        server.resume()
+        server.tidy()
         times = {"stop_s": server.stop()}
         times["clean_start_s"] = server.start(question)
         rig.loadgen(server, [*rig.items(), "--ratio", "1:0",
