@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/spawn.h"
 #include "server/worker.h"
 
 /* How long login_thread_stop() waits, and how often it looks. */
@@ -268,7 +269,7 @@ int login_thread_start(struct authfile *file, struct login_sasl *sasl,
 	thread->sasl = sasl;
 	(void)pthread_mutex_init(&thread->lock, NULL);
 	(void)pthread_cond_init(&thread->more, NULL);
-	err = -pthread_create(&thread->thread, NULL, thread_main, thread);
+	err = spawn_thread(&thread->thread, "login", thread_main, thread);
 	if (err == 0) {
 		*ret = thread;
 		return 0;

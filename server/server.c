@@ -170,7 +170,7 @@ static int start_workers(struct server *server)
 	if (server->workers == NULL)
 		return -ENOMEM;
 	for (unsigned i = 0; i < server->options->threads; i++) {
-		err = worker_start(server, &server->workers[i]);
+		err = worker_start(server, i, &server->workers[i]);
 		if (err != 0)
 			return err;
 		server->worker_count++;

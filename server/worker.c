@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "server/login_thread.h"
 #include "server/pending.h"
 #include "server/shared.h"
+#include "server/spawn.h"
 #include "server/udp.h"
 
 /* So many changes are worth waking the writer for, before the turn ends. */
@@ -369,13 +371,16 @@ static int worker_init(struct worker *worker)
 	return 0;
 }
 
-int worker_start(struct server *server, struct worker **ret_worker)
+int worker_start(struct server *server, unsigned number,
+		 struct worker **ret_worker)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
+	char name[16];
 	int err;
 
 	if (worker == NULL)
 		return -ENOMEM;
+	(void)snprintf(name, sizeof(name), "worker %u", number);
 	worker->server = server;
 	worker->wake_fd = -1;
 	worker->ops_tail = &worker->ops;
@@ -390,8 +395,7 @@ int worker_start(struct server *server, struct worker **ret_worker)
 	TAILQ_INIT(&worker->hidden);
 	err = worker_init(worker);
 	if (err == 0)
-		err = -pthread_create(&worker->thread, NULL, worker_main,
-				      worker);
+		err = spawn_thread(&worker->thread, name, worker_main, worker);
 	if (err != 0) {
 		worker_free(worker);
 		return err;

@@ -86,10 +86,11 @@ struct worker {
 };
 
 /*
- * Makes a worker and starts its thread. Returns 0 or -errno.
- * Thread: main.
+ * Makes a worker and starts its thread, which is named by the number.
+ * Returns 0 or -errno. Thread: main.
  */
-int worker_start(struct server *server, struct worker **ret_worker);
+int worker_start(struct server *server, unsigned number,
+		 struct worker **ret_worker);
 
 /*
  * Asks the worker to finish: no new commands; writes in flight are finished

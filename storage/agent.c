@@ -79,7 +79,7 @@ struct agent_harvest agent_run(struct agent *agent, struct store_op *first)
 	return harvest;
 }
 
-int agent_start(struct agent *agent, struct store *store,
+int agent_start(struct agent *agent, struct store *store, const char *name,
 		void *(*run)(void *arg), void *arg)
 {
 	int rc;
@@ -96,7 +96,7 @@ int agent_start(struct agent *agent, struct store *store,
 	rc = store_client_new(store, on_wake, agent, &agent->client);
 	if (rc != 0)
 		goto out_reader;
-	rc = thread_start(&agent->thread, run, arg);
+	rc = thread_start(&agent->thread, name, run, arg);
 	if (rc != 0)
 		goto out_client;
 	return 0;

@@ -33,8 +33,11 @@ struct agent_harvest {
 	size_t failed; /* neither that nor an answer */
 };
 
-/* Runs run(arg) in a new thread. 0 or -errno. The writer runs already. */
-int agent_start(struct agent *agent, struct store *store,
+/*
+ * Runs run(arg) in a new thread of that name. 0 or -errno. The writer runs
+ * already.
+ */
+int agent_start(struct agent *agent, struct store *store, const char *name,
 		void *(*run)(void *arg), void *arg);
 
 /* Makes rests end, and joins. */

@@ -140,7 +140,7 @@ int flusher_start(struct flusher *flusher, struct store *store)
 		return rc;
 	(void)pthread_mutex_init(&flusher->round, NULL);
 	(void)pthread_mutex_init(&flusher->lock, NULL);
-	rc = thread_start(&flusher->thread, flusher_main, flusher);
+	rc = thread_start(&flusher->thread, "flusher", flusher_main, flusher);
 	if (rc != 0) {
 		(void)pthread_cond_destroy(&flusher->work);
 		(void)pthread_mutex_destroy(&flusher->round);

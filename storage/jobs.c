@@ -44,7 +44,7 @@ int jobs_start(struct jobs *jobs, struct store *store)
 
 	memset(jobs, 0, sizeof(*jobs));
 	purge_init(&jobs->purge);
-	rc = agent_start(&jobs->agent, store, jobs_main, jobs);
+	rc = agent_start(&jobs->agent, store, "jobs", jobs_main, jobs);
 	if (rc != 0)
 		purge_done(&jobs->purge);
 	return rc;

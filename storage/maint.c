@@ -337,7 +337,7 @@ int maint_start(struct maint *maint, struct env *env, struct space *space,
 		goto out_wake;
 	(void)pthread_mutex_init(&maint->lock, NULL);
 	begin_pace(maint);
-	rc = thread_start(&maint->thread, maint_main, maint);
+	rc = thread_start(&maint->thread, "maint", maint_main, maint);
 	if (rc != 0)
 		goto out_pace;
 	return 0;

@@ -223,7 +223,7 @@ int spare_start(struct spare *spare, const struct home *home,
 	spare->new_path = home_path(home->log_dir, SPARE_NEW_FILE);
 	rc = -ENOMEM;
 	if (spare->path != NULL && spare->new_path != NULL)
-		rc = thread_start(&spare->thread, spare_main, spare);
+		rc = thread_start(&spare->thread, "spare", spare_main, spare);
 	if (rc != 0)
 		done(spare);
 	return rc;

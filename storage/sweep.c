@@ -194,7 +194,7 @@ int sweep_start(struct sweep *sweep, struct store *store)
 	sweep->store = store;
 	sweep->last_wall_us = wall_us(sweep);
 	sweep->last_ms = thread_now_ms();
-	return agent_start(&sweep->agent, store, sweep_main, sweep);
+	return agent_start(&sweep->agent, store, "sweep", sweep_main, sweep);
 }
 
 void sweep_stop(struct sweep *sweep)

@@ -1,12 +1,15 @@
 /*
  * thread.c - see thread.h.
  */
+#define _GNU_SOURCE /* pthread_setname_np */
+
 #include "storage/thread.h"
 
 #include <signal.h>
 #include <time.h>
 
-int thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg)
+int thread_start(pthread_t *ret_thread, const char *name,
+		 void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, before;
 	int error;
@@ -17,6 +20,8 @@ int thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg)
 		return -error;
 	error = pthread_create(ret_thread, NULL, run, arg);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error == 0)
+		(void)pthread_setname_np(*ret_thread, name);
 	return -error;
 }
 

@@ -9,9 +9,11 @@
 
 /*
  * Starts a thread with all signals blocked, so that they go to the threads of
- * the caller's own. Returns 0 or -errno. Thread: main.
+ * the caller's own. The name, of 15 bytes at most, is what `top -H` shows.
+ * Returns 0 or -errno. Thread: main.
  */
-int thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg);
+int thread_start(pthread_t *ret_thread, const char *name,
+		 void *(*run)(void *arg), void *arg);
 
 /* A condition for thread_wait_ms(). 0 or -errno. */
 int thread_cond_init(pthread_cond_t *cond);

@@ -587,7 +587,7 @@ void writer_done(struct writer *writer)
 
 int writer_start(struct writer *writer)
 {
-	return thread_start(&writer->thread, writer_main, writer);
+	return thread_start(&writer->thread, "writer", writer_main, writer);
 }
 
 void writer_stop(struct writer *writer)

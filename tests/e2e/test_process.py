@@ -6,6 +6,7 @@ used, 67 for an unknown user, 71 for an address that cannot be had.
 import os
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,17 @@ def test_signal_ends_it_cleanly(new_server, number):
         server.signal(number)
         assert server.wait() == 0
         talk.expect_close()
+
+
+@ours_only
+def test_threads_have_names(new_server):
+    server = new_server("-t", "2")
+    server.stats()  # the last of them runs
+    names = sorted(path.read_text().strip() for path in
+                   Path(f"/proc/{server.pid}/task").glob("*/comm"))
+    assert names == sorted([
+        "memcachedb", "worker 0", "worker 1", "writer", "flusher", "maint",
+        "spare", "sweep", "jobs"])
 
 
 def test_hup_does_not_end_it(new_server):
