@@ -1,5 +1,11 @@
-"""How many clients, for how long: the connection limit and the idle time-out."""
+"""How many clients, for how long: the connection limit and the idle time-out.
+
+And what those cost that are idle.
+"""
+import os
 import time
+
+import pytest
 
 from harness.script import ours_only
 from harness.served import is_served
@@ -87,3 +93,43 @@ def test_many_clients_at_once(server, talk):
     for i, other in enumerate(others):
         other.expect(b"STORED\r\nVALUE k%d 0 1\r\n1\r\nEND\r\n" % i)
         other.close()
+
+
+# ---- memory of idle connections -----------------------------------------
+
+IDLE = 800  # the tests, too, may open 1024 files only
+IDLE_BYTES = 4096  # of each; about 2000 were measured
+
+plain_build = pytest.mark.skipif(bool(os.environ.get("MEMCACHEDB_SAN")),
+                                 reason="memory of a sanitizer build")
+
+
+def use(talks):
+    """Each stores 10 bytes and 10 KB, and reads them, all at once."""
+    big = b"v" * 10000
+    for number, talk in enumerate(talks):
+        talk.send(b"set k%d 0 0 10\r\n0123456789\r\nset big 0 0 10000\r\n%s"
+                  b"\r\nget k%d big\r\n" % (number % 50, big, number % 50))
+    for number, talk in enumerate(talks):
+        talk.expect(b"STORED\r\nSTORED\r\nVALUE k%d 0 10\r\n0123456789\r\n"
+                    b"VALUE big 0 10000\r\n%s\r\nEND\r\n"
+                    % (number % 50, big))
+
+
+@ours_only
+@plain_build
+def test_idle_connections_are_small(new_server):
+    """Fresh ones, and those that were used: neither keeps a buffer."""
+    server = new_server("-c", IDLE + 50, "-t", "2", "-m", "64")
+    for _ in range(20):  # what the server itself takes, once
+        warm = [server.connect() for _ in range(20)]
+        use(warm)
+        for talk in warm:
+            talk.close()
+    before = server.rss_bytes()
+    talks = [server.connect() for _ in range(IDLE)]
+    assert all(is_served(talk) for talk in talks)
+    assert server.rss_bytes() - before < IDLE * IDLE_BYTES
+    for first in range(0, IDLE, 20):
+        use(talks[first:first + 20])
+    assert server.rss_bytes() - before < IDLE * IDLE_BYTES
