@@ -36,6 +36,9 @@ ssize_t transport_send(struct transport *transport, struct iovec *iov,
 
 	if (transport->tls != NULL)
 		return tls_stream_send(transport->tls, iov, count);
+	if (count == 1)
+		return send(transport->fd, iov->iov_base, iov->iov_len,
+			    MSG_NOSIGNAL);
 	return sendmsg(transport->fd, &message, MSG_NOSIGNAL);
 }
 

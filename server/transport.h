@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "server/tls_stream.h"
@@ -40,6 +41,8 @@ static inline ssize_t transport_read(struct transport *transport,
 {
 	if (transport->tls != NULL)
 		return tls_stream_read(transport->tls, iov, count);
+	if (count == 1)
+		return recv(transport->fd, iov->iov_base, iov->iov_len, 0);
 	return readv(transport->fd, iov, count);
 }
 

@@ -1,9 +1,14 @@
 /*
  * worker.c - see worker.h: the loop, its turns, and the inbox.
  *
- * A turn: events are handled (reads, wake-ups, the tick) and who is runnable
- * runs; then the writes are submitted, answers sent, and the parked looked at:
- * if any of them may go on, the next turn does not wait for events.
+ * A turn: events are handled (reads, the tick), what others have called for is
+ * taken in, and who is runnable runs; then the writes are submitted, answers
+ * sent, and the parked looked at: if any of them may go on, or somebody has
+ * called meanwhile, the next turn does not wait for events.
+ *
+ * Others put what they have where the worker finds it, then call. That costs a
+ * system call only if the worker sleeps: it says so, atomically, before it
+ * does, and takes notice of a call after that.
  */
 #include "server/worker.h"
 
@@ -47,8 +52,28 @@ void worker_wake(void *arg)
 	struct worker *worker = arg;
 	uint64_t one = 1;
 
-	/* Fails only when the counter is full: then it is awake anyway. */
-	(void)!write(worker->wake_fd, &one, sizeof(one));
+	/* Nobody lives long enough to fill the counter one by one. */
+	if (atomic_exchange(&worker->sleep, WORKER_CALLED) == WORKER_ASLEEP)
+		(void)!write(worker->wake_fd, &one, sizeof(one));
+}
+
+void worker_get_up(struct worker *worker)
+{
+	int asleep = WORKER_ASLEEP;
+
+	if (atomic_load_explicit(&worker->sleep, memory_order_relaxed) ==
+	    WORKER_ASLEEP)
+		(void)atomic_compare_exchange_strong(&worker->sleep, &asleep,
+						     WORKER_AWAKE);
+}
+
+/* Returns false if it was called meanwhile, and must not sleep. */
+static bool worker_lie_down(struct worker *worker)
+{
+	int awake = WORKER_AWAKE;
+
+	return atomic_compare_exchange_strong(&worker->sleep, &awake,
+					      WORKER_ASLEEP);
 }
 
 bool worker_post(struct worker *worker, const struct arrival *arrival)
@@ -129,16 +154,20 @@ static void worker_drain(struct worker *worker)
 	}
 }
 
-/* Something came in: connections, answers of others, the order to stop. */
+/* Somebody calls; what it is about is looked at when all events are done. */
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
-	struct worker *worker = arg;
+	(void)fd;
+	(void)what;
+	worker_get_up(arg);
+}
+
+/* Something came in: connections, answers of others, the order to stop. */
+static void worker_look_around(struct worker *worker)
+{
 	struct store_op *op;
 	struct conn *conn;
-	uint64_t count;
 
-	(void)what;
-	(void)!read(fd, &count, sizeof(count));
 	worker_take_arrivals(worker);
 	worker_take_checked(worker);
 	while ((op = store_reap(worker->client)) != NULL)
@@ -291,10 +320,13 @@ static void *worker_main(void *arg)
 	while (!worker_is_finished(worker)) {
 		int flags = EVLOOP_ONCE;
 
-		if (!TAILQ_EMPTY(&worker->runnable))
+		if (!TAILQ_EMPTY(&worker->runnable) || !worker_lie_down(worker))
 			flags |= EVLOOP_NONBLOCK;
 		(void)event_base_loop(worker->base, flags);
 		worker_look_at_clocks(worker);
+		if (atomic_exchange(&worker->sleep, WORKER_AWAKE) ==
+		    WORKER_CALLED)
+			worker_look_around(worker);
 		worker_run_runnable(worker);
 		worker_submit(worker);
 		worker_send(worker);
@@ -339,6 +371,20 @@ static int worker_init_tls(struct worker *worker)
 	return worker->tls != NULL ? 0 : -ENOMEM;
 }
 
+/* NULL: no memory, or no way to wait for edges. */
+static struct event_base *base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config == NULL)
+		return NULL;
+	if (event_config_require_features(config, EV_FEATURE_ET) == 0)
+		base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
 static int worker_init(struct worker *worker)
 {
 	struct store *store = worker->server->store;
@@ -357,11 +403,13 @@ static int worker_init(struct worker *worker)
 	worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (worker->wake_fd < 0)
 		return -errno;
-	worker->base = event_base_new();
+	worker->base = base_new();
 	if (worker->base == NULL)
 		return -ENOMEM;
-	worker->wake_event = event_new(worker->base, worker->wake_fd,
-				       EV_READ | EV_PERSIST, on_wake, worker);
+	/* Each write is an event of its own, though none is ever read. */
+	worker->wake_event =
+		event_new(worker->base, worker->wake_fd,
+			  EV_READ | EV_PERSIST | EV_ET, on_wake, worker);
 	worker->tick_event =
 		event_new(worker->base, -1, EV_PERSIST, on_tick, worker);
 	if (worker->wake_event == NULL || worker->tick_event == NULL ||

@@ -46,11 +46,19 @@ struct arrival {
 STAILQ_HEAD(arrival_list, arrival);
 STAILQ_HEAD(checked_list, login_attempt);
 
+/* Whether a worker must be woken to see what it was given. */
+enum worker_sleep {
+	WORKER_AWAKE,  /* no: it looks again before it sleeps */
+	WORKER_ASLEEP, /* yes; or it is just about to sleep */
+	WORKER_CALLED  /* no: somebody has called it already */
+};
+
 struct worker {
 	struct server *server; /* shared, outlives the worker */
 	pthread_t thread;
 	struct event_base *base;
-	int wake_fd;
+	atomic_int sleep; /* enum worker_sleep */
+	int wake_fd;	  /* written to if it is asleep, never read */
 	struct event *wake_event;
 	struct event *tick_event; /* once a second: idle and stuck peers */
 
@@ -119,6 +127,9 @@ void worker_post_login(struct worker *worker, struct login_attempt *attempt);
 
 /* Makes the worker look at its lists again. Thread: any. Never blocks. */
 void worker_wake(void *worker);
+
+/* An event has come: nobody needs to wake it any more. */
+void worker_get_up(struct worker *worker);
 
 /* Adds a filled op to those that will be submitted in this turn. */
 void worker_add_op(struct worker *worker, struct store_op *op);
