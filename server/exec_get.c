@@ -46,6 +46,11 @@ void exec_count_get(struct conn *conn, struct proto_slice key,
 		COUNT(worker, get_flushed);
 }
 
+static bool is_answer(enum store_status status)
+{
+	return status == STORE_OK || status == STORE_NOT_FOUND;
+}
+
 static enum store_status get_one(struct conn *conn, struct proto_slice key)
 {
 	const struct fetch fetch = {
@@ -58,7 +63,7 @@ static enum store_status get_one(struct conn *conn, struct proto_slice key)
 	if (status == STORE_OK)
 		access_fetched(worker->server->access, item.hash,
 			       worker->now_seconds);
-	if (status == STORE_OK || status == STORE_NOT_FOUND)
+	if (is_answer(status))
 		exec_count_get(conn, key, status, &item);
 	return status;
 }
@@ -75,6 +80,16 @@ static void look_ahead(const struct conn *conn)
 	ahead_done(&ahead, conn->worker);
 }
 
+/* The end of the command; after a failure what was found stays an answer. */
+static enum conn_next get_end(struct conn *conn, enum store_status status)
+{
+	const struct proto_form *form = &conn->parsed.request.form;
+
+	if (is_answer(status))
+		return exec_write(conn, proto_value_end(form));
+	return exec_answer(conn, form, exec_code(conn->worker, status));
+}
+
 static enum conn_next get_more(struct conn *conn)
 {
 	struct proto_request *req = &conn->parsed.request;
@@ -86,13 +101,9 @@ static enum conn_next get_more(struct conn *conn)
 		if (left % AHEAD_MAX == AHEAD_MAX - 1 && req->keys.len > 0)
 			look_ahead(conn);
 		status = get_one(conn, req->key);
-
-		/* The end of the command: what was found stays an answer. */
-		if (status != STORE_OK && status != STORE_NOT_FOUND)
-			return exec_answer(conn, &req->form,
-					   exec_code(conn->worker, status));
-		if (!proto_next_token(&req->keys, &req->key))
-			return exec_write(conn, proto_value_end(&req->form));
+		if (!is_answer(status) ||
+		    !proto_next_token(&req->keys, &req->key))
+			return get_end(conn, status);
 		if (!conn_can_go_on(conn, 0))
 			return CONN_PARK;
 	}
@@ -101,9 +112,11 @@ static enum conn_next get_more(struct conn *conn)
 
 enum conn_next exec_get(struct conn *conn, const struct proto_request *req)
 {
-	/* req is conn->parsed.request, which a stream keeps. */
-	if (req->keys.len == 0)
+	if (req->keys.len == 0) {
 		ahead_of_pipeline(conn);
+		return get_end(conn, get_one(conn, req->key));
+	}
+	/* req is conn->parsed.request, which a stream keeps. */
 	conn->stream = get_more;
 	conn_set_step(conn, CONN_STREAM);
 	return CONN_AGAIN;
