@@ -178,10 +178,9 @@ int apply_rewrite(struct apply *apply, struct store_op *op, struct old *old,
 		data.dlen = (uint32_t)peek->record.head_bytes;
 		record_bytes += peek->record_bytes - peek->record.head_bytes;
 	}
+	/* A head that gets a field more is no growth. */
 	if (apply->space == SPACE_EXHAUSTED ||
-	    (apply->space == SPACE_LOW &&
-	     (record_bytes > SMALL_RECORD_BYTES ||
-	      record_bytes > peek->record_bytes))) {
+	    (apply->space == SPACE_LOW && record_bytes > SMALL_RECORD_BYTES)) {
 		op->status = STORE_NO_SPACE;
 		return 0;
 	}

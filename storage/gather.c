@@ -165,9 +165,9 @@ static size_t read_head(struct gather *gather, DBC *cursor, size_t used,
 	if (is_seen(place, row->key, row->key_bytes))
 		return used;
 	gather->count++;
-	if (peek.have > RECORD_HEAD_LONG)
-		row->have = RECORD_HEAD_LONG;
-	return used + KEY_ROOM + RECORD_HEAD_LONG;
+	if (peek.have > RECORD_HEAD_MAX)
+		row->have = RECORD_HEAD_MAX;
+	return used + KEY_ROOM + RECORD_HEAD_MAX;
 }
 
 static int read_heads(struct gather *gather, DBC *cursor,

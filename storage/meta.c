@@ -109,7 +109,7 @@ static int judge_format(const unsigned char *bytes, const char *path,
 	uint32_t type = record_get32(bytes + 16);
 
 	(void)db_version(&major, &minor, &patch);
-	if (version != META_FORMAT_VERSION)
+	if (version < META_FORMAT_OLDEST || version > META_FORMAT_VERSION)
 		return refuse(refused, STORE_REFUSED_FOREIGN, EINVAL,
 			      "%s: format version %u, this server knows %d; "
 			      "use the server that wrote it, or dump and load",
@@ -202,6 +202,15 @@ int meta_create(struct meta *meta, struct env *env, DB_TXN *txn, bool hash,
 	return error;
 }
 
+/* From now on an older server must refuse the directory. */
+static int raise_format(struct meta *meta, unsigned char *format)
+{
+	if (record_get32(format) == META_FORMAT_VERSION)
+		return 0;
+	record_put32(format, META_FORMAT_VERSION);
+	return put(meta->db, NULL, FORMAT_KEY, format, FORMAT_BYTES);
+}
+
 int meta_open(struct meta *meta, struct env *env, const struct home *home,
 	      struct state *ret_state, struct store_refused *refused)
 {
@@ -221,6 +230,11 @@ int meta_open(struct meta *meta, struct env *env, const struct home *home,
 		error = refuse(refused, STORE_REFUSED_DAMAGED, EINVAL,
 			       "%s/%s: no state record; restore a backup",
 			       home->dir, HOME_META_FILE);
+		goto out_close;
+	}
+	error = raise_format(meta, format);
+	if (error != 0) {
+		error = env_refuse(env, error, HOME_META_FILE, refused);
 		goto out_close;
 	}
 	decode_state(state, ret_state);

@@ -1,9 +1,9 @@
 /*
  * meta.h - meta.db: what the data are, and the state of the store.
  *
- * Two small records. "format" is written once. "state" is rewritten in the
- * transaction of every batch of changes, so it is exact after any crash:
- * nothing is recounted and no number is ever given twice.
+ * Two small records. "format" is written once by a version. "state" is
+ * rewritten in the transaction of every batch of changes, so it is exact after
+ * any crash: nothing is recounted and no number is ever given twice.
  *
  * Threads: main while opening, then the writer.
  */
@@ -17,7 +17,8 @@
 
 struct home;
 
-#define META_FORMAT_VERSION 1
+#define META_FORMAT_VERSION 2
+#define META_FORMAT_OLDEST  1 /* that is read, too */
 #define META_HISTORY_BYTES  16
 
 /*
@@ -58,7 +59,10 @@ int meta_judge(const struct home *home, struct store_refused *refused);
 int meta_create(struct meta *meta, struct env *env, DB_TXN *txn, bool hash,
 		const struct state *state);
 
-/* Opens meta.db and reads the state. Returns 0 or refuses. */
+/*
+ * Opens meta.db and reads the state; an older format becomes the one of this
+ * version, synced. Returns 0 or refuses.
+ */
 int meta_open(struct meta *meta, struct env *env, const struct home *home,
 	      struct state *ret_state, struct store_refused *refused);
 

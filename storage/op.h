@@ -12,7 +12,7 @@
 
 #define STORE_KEY_MAX 250
 /* Bytes that a record has in front of its value: as a rule, and at most. */
-#define STORE_RECORD_HEAD     24
+#define STORE_RECORD_HEAD     9
 #define STORE_RECORD_HEAD_MAX 32
 
 enum store_status {

@@ -17,7 +17,7 @@
 
 struct peek {
 	unsigned char *bytes; /* the caller's buffer */
-	size_t room;	      /* its size, at least RECORD_HEAD_LONG */
+	size_t room;	      /* its size, at least RECORD_HEAD_MAX */
 	size_t have;	      /* bytes of the record in it */
 	size_t record_bytes;  /* of the whole record */
 	struct record record; /* its head */

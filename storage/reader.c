@@ -212,7 +212,7 @@ static enum store_status get_size(struct store_reader *reader,
 				  size_t record_bytes, struct store_item *ret)
 {
 	const struct cache *cache = &reader->store->cache;
-	unsigned char head[RECORD_HEAD_LONG] = {0};
+	unsigned char head[RECORD_HEAD_MAX] = {0};
 	struct record record;
 	DBT data;
 	int error = 0;

@@ -8,26 +8,42 @@
 #include <errno.h>
 #include <string.h>
 
-static_assert(RECORD_HEAD_SHORT == STORE_RECORD_HEAD &&
-		      RECORD_HEAD_LONG == STORE_RECORD_HEAD_MAX,
+static_assert(RECORD_HEAD_MIN == STORE_RECORD_HEAD &&
+		      RECORD_HEAD_MAX == STORE_RECORD_HEAD_MAX,
 	      "op.h tells others of these");
 
+/* The first byte; the fields that it names follow the cas id in this order. */
 enum {
-	AT_VERSION = 0,
-	AT_STATE = 1,
-	AT_WON_START = 2,
-	AT_FLAGS = 4,
-	AT_EXPIRY = 8,
-	AT_CAS = 16,
-	AT_STAMP = 24
+	HAS_FLAGS = 0x01,
+	HAS_EXPIRY = 0x02,
+	HAS_STAMP = 0x04,
+	IS_WON = 0x08, /* has the number of the start */
+	IS_STALE = 0x10,
+	IS_KEY_BASE64 = 0x20,
+	VERSION_2 = 0x80,
+	VERSION_BITS = 0xc0
 };
 
-#define STATE_EXPLICIT_CAS 0x01
-#define STATE_STALE	   0x02
-#define STATE_WON	   0x04
-#define STATE_KEY_BASE64   0x08
-#define STATE_KNOWN \
-	(STATE_EXPLICIT_CAS | STATE_STALE | STATE_WON | STATE_KEY_BASE64)
+/* A head of version 1, which is read only. */
+enum {
+	OLD_STATE = 1,
+	OLD_WON_START = 2,
+	OLD_FLAGS = 4,
+	OLD_EXPIRY = 8,
+	OLD_CAS = 16,
+	OLD_STAMP = 24,
+	OLD_SHORT = 24,
+	OLD_LONG = 32
+};
+
+#define OLD_VERSION	     1
+#define OLD_EXPLICIT_CAS     0x01
+#define OLD_STATE_STALE	     0x02
+#define OLD_STATE_WON	     0x04
+#define OLD_STATE_KEY_BASE64 0x08
+#define OLD_STATE_KNOWN                                       \
+	(OLD_EXPLICIT_CAS | OLD_STATE_STALE | OLD_STATE_WON | \
+	 OLD_STATE_KEY_BASE64)
 
 void record_put32(void *to, uint32_t value)
 {
@@ -57,62 +73,124 @@ uint64_t record_get64(const void *from)
 	return le64toh(value);
 }
 
-size_t record_head_bytes(const struct record *record)
+static unsigned char first_byte(const struct record *record)
 {
-	return record->stamp == record->cas ? RECORD_HEAD_SHORT
-					    : RECORD_HEAD_LONG;
+	return (unsigned char)(VERSION_2 |
+			       (record->flags != 0 ? HAS_FLAGS : 0) |
+			       (record->expiry != 0 ? HAS_EXPIRY : 0) |
+			       (record->stamp != record->cas ? HAS_STAMP : 0) |
+			       (record->won ? IS_WON : 0) |
+			       (record->stale ? IS_STALE : 0) |
+			       (record->key_base64 ? IS_KEY_BASE64 : 0));
 }
 
-static unsigned char state_of(const struct record *record, bool explicit_cas)
+static size_t bytes_of_head(unsigned char first)
 {
-	return (unsigned char)((explicit_cas ? STATE_EXPLICIT_CAS : 0) |
-			       (record->stale ? STATE_STALE : 0) |
-			       (record->won ? STATE_WON : 0) |
-			       (record->key_base64 ? STATE_KEY_BASE64 : 0));
+	return RECORD_HEAD_MIN + (first & HAS_FLAGS ? 4u : 0u) +
+	       (first & HAS_EXPIRY ? 8u : 0u) + (first & HAS_STAMP ? 8u : 0u) +
+	       (first & IS_WON ? 2u : 0u);
+}
+
+size_t record_head_bytes(const struct record *record)
+{
+	return bytes_of_head(first_byte(record));
 }
 
 unsigned char *record_encode(const struct record *record, void *value)
 {
-	size_t head_bytes = record_head_bytes(record);
-	unsigned char *p = (unsigned char *)value - head_bytes;
-	bool explicit_cas = head_bytes == RECORD_HEAD_LONG;
-	unsigned int won_start = record->won ? record->won_start : 0;
+	unsigned char first = first_byte(record);
+	unsigned char *head = (unsigned char *)value - bytes_of_head(first);
+	unsigned char *p = head;
 
-	p[AT_VERSION] = RECORD_VERSION;
-	p[AT_STATE] = state_of(record, explicit_cas);
-	p[AT_WON_START] = (unsigned char)won_start;
-	p[AT_WON_START + 1] = (unsigned char)(won_start >> 8);
-	record_put32(p + AT_FLAGS, record->flags);
-	record_put64(p + AT_EXPIRY, (uint64_t)record->expiry);
-	record_put64(p + AT_CAS, record->cas);
-	if (explicit_cas)
-		record_put64(p + AT_STAMP, record->stamp);
-	return p;
+	*p++ = first;
+	record_put64(p, record->cas);
+	p += 8;
+	if (first & HAS_FLAGS) {
+		record_put32(p, record->flags);
+		p += 4;
+	}
+	if (first & HAS_EXPIRY) {
+		record_put64(p, (uint64_t)record->expiry);
+		p += 8;
+	}
+	if (first & HAS_STAMP) {
+		record_put64(p, record->stamp);
+		p += 8;
+	}
+	if (first & IS_WON) {
+		p[0] = (unsigned char)record->won_start;
+		p[1] = (unsigned char)(record->won_start >> 8);
+	}
+	return head;
+}
+
+static void decode_fields(const unsigned char *p, struct record *ret)
+{
+	unsigned char first = *p++;
+
+	ret->flags = 0;
+	ret->expiry = 0;
+	ret->won_start = 0;
+	ret->cas = record_get64(p);
+	ret->stamp = ret->cas;
+	p += 8;
+	if (first & HAS_FLAGS) {
+		ret->flags = record_get32(p);
+		p += 4;
+	}
+	if (first & HAS_EXPIRY) {
+		ret->expiry = (int64_t)record_get64(p);
+		p += 8;
+	}
+	if (first & HAS_STAMP) {
+		ret->stamp = record_get64(p);
+		p += 8;
+	}
+	if (first & IS_WON)
+		ret->won_start = (uint16_t)(p[0] | p[1] << 8);
+	ret->key_base64 = (first & IS_KEY_BASE64) != 0;
+	ret->stale = (first & IS_STALE) != 0;
+	ret->won = (first & IS_WON) != 0;
+}
+
+static int decode_old(const unsigned char *p, size_t size, struct record *ret)
+{
+	size_t head_bytes = OLD_SHORT;
+
+	if (size < OLD_SHORT || (p[OLD_STATE] & ~OLD_STATE_KNOWN) != 0)
+		return -EBADMSG;
+	if (p[OLD_STATE] & OLD_EXPLICIT_CAS)
+		head_bytes = OLD_LONG;
+	if (size < head_bytes)
+		return -EBADMSG;
+	ret->flags = record_get32(p + OLD_FLAGS);
+	ret->expiry = (int64_t)record_get64(p + OLD_EXPIRY);
+	ret->cas = record_get64(p + OLD_CAS);
+	ret->stamp = ret->cas;
+	if (head_bytes == OLD_LONG)
+		ret->stamp = record_get64(p + OLD_STAMP);
+	ret->key_base64 = (p[OLD_STATE] & OLD_STATE_KEY_BASE64) != 0;
+	ret->stale = (p[OLD_STATE] & OLD_STATE_STALE) != 0;
+	ret->won = (p[OLD_STATE] & OLD_STATE_WON) != 0;
+	ret->won_start =
+		(uint16_t)(p[OLD_WON_START] | p[OLD_WON_START + 1] << 8);
+	ret->head_bytes = head_bytes;
+	return 0;
 }
 
 int record_decode(const void *bytes, size_t size, struct record *ret)
 {
 	const unsigned char *p = bytes;
-	size_t head_bytes = RECORD_HEAD_SHORT;
+	size_t head_bytes;
 
-	if (size < RECORD_HEAD_SHORT || p[AT_VERSION] != RECORD_VERSION)
+	if (size == 0)
 		return -EBADMSG;
-	if ((p[AT_STATE] & ~STATE_KNOWN) != 0)
+	if (p[0] == OLD_VERSION)
+		return decode_old(p, size, ret);
+	head_bytes = bytes_of_head(p[0]);
+	if ((p[0] & VERSION_BITS) != VERSION_2 || size < head_bytes)
 		return -EBADMSG;
-	if (p[AT_STATE] & STATE_EXPLICIT_CAS)
-		head_bytes = RECORD_HEAD_LONG;
-	if (size < head_bytes)
-		return -EBADMSG;
-	ret->flags = record_get32(p + AT_FLAGS);
-	ret->expiry = (int64_t)record_get64(p + AT_EXPIRY);
-	ret->cas = record_get64(p + AT_CAS);
-	ret->stamp = ret->cas;
-	if (head_bytes == RECORD_HEAD_LONG)
-		ret->stamp = record_get64(p + AT_STAMP);
-	ret->key_base64 = (p[AT_STATE] & STATE_KEY_BASE64) != 0;
-	ret->stale = (p[AT_STATE] & STATE_STALE) != 0;
-	ret->won = (p[AT_STATE] & STATE_WON) != 0;
-	ret->won_start = (uint16_t)(p[AT_WON_START] | p[AT_WON_START + 1] << 8);
+	decode_fields(p, ret);
 	ret->head_bytes = head_bytes;
 	return 0;
 }

@@ -13,9 +13,8 @@
 
 #include "storage/op.h"
 
-#define RECORD_VERSION	  1
-#define RECORD_HEAD_SHORT 24 /* the stamp is the cas id */
-#define RECORD_HEAD_LONG  32 /* the id was given from outside */
+#define RECORD_HEAD_MIN 9  /* a cas id, and all else as usual */
+#define RECORD_HEAD_MAX 32 /* of any version */
 
 /* A decoded head. */
 struct record {

@@ -232,7 +232,7 @@ def test_big_items_have_one_line(new_server):
         found = metadump(talk)
         assert len(found) == 600
         assert {found[name]["size"] for name in names} == {
-            b"%d" % (30000 + 6 + 24)}
+            b"%d" % (30000 + 6 + 9)}
 
 
 class Changing:

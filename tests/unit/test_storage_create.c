@@ -76,7 +76,8 @@ START_TEST(test_what_is_missing_is_made)
 	store_op_free(op);
 	store_counts(rig.store, &counts);
 	ck_assert_uint_eq(counts.items, 1);
-	ck_assert_uint_eq(counts.bytes, 1 + 24 + strlen(c->made));
+	ck_assert_uint_eq(counts.bytes, 1 + 9 + (c->flags != 0 ? 4 : 0) + 8 +
+						strlen(c->made));
 	ck_assert_uint_eq(counts.total_items, 1);
 }
 END_TEST

@@ -154,7 +154,7 @@ START_TEST(test_overwriting_hidden_items_counts_right)
 	ck_assert_uint_eq(counts().bytes, 0);
 	set_many("k", 5, 0);
 	rig_expect_items(&rig, 5);
-	ck_assert_uint_eq(counts().bytes, 5 * (2 + 24 + 5));
+	ck_assert_uint_eq(counts().bytes, 5 * (2 + 9 + 5));
 	for (int i = 0; i < 10; i++) {
 		char key[16];
 

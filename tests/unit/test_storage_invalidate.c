@@ -97,8 +97,11 @@ static void check_invalidate(const struct invalidate_case *c, uint64_t assign)
 	ck_assert_int_eq(item.won, c->won);
 	store_counts(rig.store, &counts);
 	ck_assert_uint_eq(counts.items, 1);
-	ck_assert_uint_eq(counts.bytes,
-			  1 + (assign != 0 ? 32 : 24) + strlen(c->value));
+	ck_assert_uint_eq(counts.bytes, 1 + 9 + (c->flags != 0 ? 4 : 0) +
+						(expiry != 0 ? 8 : 0) +
+						(assign != 0 ? 8 : 0) +
+						(c->won ? 2 : 0) +
+						strlen(c->value));
 	store_op_free(op);
 }
 

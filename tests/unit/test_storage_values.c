@@ -197,10 +197,10 @@ START_TEST(test_get_into_a_buffer_that_just_fits)
 
 	rig_set(&rig, "k", "12345678");
 	ck_assert_int_eq(
-		store_get(rig.reader, "k", 1, buffer, 10 + 24 + 8, 10, &item),
+		store_get(rig.reader, "k", 1, buffer, 10 + 9 + 8, 10, &item),
 		STORE_OK);
-	ck_assert_ptr_eq(item.value, buffer + 10 + 24);
-	for (size_t bytes = 0; bytes < 10 + 24 + 8; bytes++) {
+	ck_assert_ptr_eq(item.value, buffer + 10 + 9);
+	for (size_t bytes = 0; bytes < 10 + 9 + 8; bytes++) {
 		ck_assert_int_eq(
 			store_get(rig.reader, "k", 1, buffer, bytes, 10, &item),
 			STORE_GROW);
