@@ -360,11 +360,12 @@ static void refuse(struct listener *listener, int fd)
 	static const char line[] = "ERROR Too many open connections\r\n";
 	struct server *server = listener->all->server;
 
+	/* First: who was refused may look at the counter at once. */
+	atomic_fetch_add(&server->rejected_connections, 1);
 	if (server->tls == NULL || listener->tls == OPTIONS_TLS_OFF)
 		(void)!send(fd, line, sizeof(line) - 1,
 			    MSG_NOSIGNAL | MSG_DONTWAIT);
 	(void)close(fd);
-	atomic_fetch_add(&server->rejected_connections, 1);
 }
 
 static void hand_out(struct listener *listener, int fd)
