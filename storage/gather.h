@@ -9,7 +9,8 @@
  * A place is a key. In a B-tree the next record is the first one behind it,
  * whether or not the key still exists. A hash has no such order: there a place
  * is lost with its key, so the key before it is remembered, too; if both are
- * gone the walk begins anew.
+ * gone the walk begins anew. A hash that grows may move the place's key to its
+ * end: then the walk goes on there, and misses what lies between.
  *
  * Threads: the owner of the reader.
  */
