@@ -99,9 +99,8 @@ typedef bool (*store_visit_fn)(void *arg, const char *key, size_t key_bytes,
 /*
  * One bounded step of a walk over the live items in key order: looks at no
  * more than max_rows records, sets cursor->done at the end. No value is shown.
- * Items that change meanwhile are seen before or after. A hash has an order of
- * its own that changes as it grows: there an item may be seen twice, and if
- * the place of a walk under way is moved, those in between are not seen.
+ * Items that change meanwhile are seen before or after. A hash changes its
+ * order as it grows: there items may be seen twice, or not (see gather.h).
  * Thread: owner. Blocks: on page reads.
  */
 enum store_status store_walk(struct store_reader *reader,
