@@ -1,6 +1,7 @@
 /*
  * test_storage_cache.c - the cache of records: what it keeps, what it hides,
- * and that every change comes into it. Races: test_storage_coherence.c.
+ * and that every change comes into it. Races:
+ * test_storage_cache_races.c and test_storage_coherence.c.
  */
 #include <check.h>
 #include <pthread.h>
@@ -393,128 +394,6 @@ START_TEST(test_copies_are_whole)
 }
 END_TEST
 
-/* A big record, so that a reader is often in the midst of its copy. */
-#define LONG_WORDS 1000
-#define LONG_TURNS 150000
-/* Marks what is never committed. */
-#define BAD (UINT64_C(1) << 63)
-
-static atomic_bool over;
-
-static void fill_long(uint64_t *words, uint64_t number)
-{
-	for (size_t i = 0; i < LONG_WORDS; i++)
-		words[i] = number;
-}
-
-/* Returns its number, 0: not there. It must be whole. */
-static uint64_t get_long(const char *key)
-{
-	uint64_t words[LONG_WORDS];
-	size_t bytes, same = 1;
-
-	if (!get(key, (char *)words, sizeof(words), &bytes))
-		return 0;
-	while (same < LONG_WORDS && words[same] == words[0])
-		same++;
-	ck_assert(bytes == sizeof(words) && same == LONG_WORDS);
-	return words[0];
-}
-
-static void *watch_main(void *arg)
-{
-	uint64_t newest = 0, number;
-
-	(void)arg;
-	while (!atomic_load(&over)) {
-		number = get_long("a");
-		if (number == 0)
-			continue;
-		ck_assert(number >= newest && number < BAD);
-		newest = number;
-	}
-	return NULL;
-}
-
-static void bring_long(uint64_t number)
-{
-	uint64_t words[LONG_WORDS];
-
-	fill_long(words, number);
-	cache_bring(&cache, key_hash("a", 1), "a", 1, words, sizeof(words),
-		    &brought);
-}
-
-/* In one place, each other one aborted. */
-START_TEST(test_readers_race_with_a_writer)
-{
-	pthread_t threads[4];
-
-	atomic_store(&over, false);
-	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(
-			pthread_create(&threads[i], NULL, watch_main, NULL), 0);
-	for (uint64_t number = 1; number < LONG_TURNS; number++) {
-		bring_long(number | BAD);
-		brought.count = 0;
-		bring_long(number);
-		cache_uncover(&brought);
-	}
-	atomic_store(&over, true);
-	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
-}
-END_TEST
-
-#define CROWD 12
-
-/* All of one shard, whose ring has room for three of them. */
-static char crowd[CROWD][16];
-
-static void find_crowd(void)
-{
-	unsigned number = 0;
-
-	for (unsigned i = 0; i < CROWD; i++)
-		do
-			(void)snprintf(crowd[i], sizeof(crowd[i]), "c%u",
-				       number++);
-		while (key_hash(crowd[i], strlen(crowd[i])) % CACHE_SHARDS !=
-		       0);
-}
-
-static void *crowd_main(void *arg)
-{
-	uint64_t words[LONG_WORDS], number;
-
-	for (unsigned turn = 0; turn < LONG_TURNS / 4; turn++) {
-		unsigned i = turn * 5 % CROWD;
-
-		if (*(const bool *)arg) {
-			fill_long(words, i + 1);
-			put(crowd[i], (const char *)words, sizeof(words));
-		}
-		number = get_long(crowd[i]);
-		ck_assert(number == 0 || number == i + 1);
-	}
-	return NULL;
-}
-
-START_TEST(test_readers_race_with_a_ring_that_turns)
-{
-	static bool puts[4] = {true, false, false, false};
-	pthread_t threads[4];
-
-	find_crowd();
-	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(
-			pthread_create(&threads[i], NULL, crowd_main, &puts[i]),
-			0);
-	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
-}
-END_TEST
-
 /* --- in front of a store ------------------------------------------------ */
 
 static struct rig rig;
@@ -629,9 +508,6 @@ int main(void)
 	tcase_add_test(alone, test_changes_do_not_age_others);
 	tcase_add_test(alone, test_new_keys_do_not_push_out_old_ones);
 	tcase_add_test(alone, test_copies_are_whole);
-	tcase_add_test(alone, test_readers_race_with_a_writer);
-	tcase_add_test(alone, test_readers_race_with_a_ring_that_turns);
-	tcase_set_timeout(alone, 60);
 	suite_add_tcase(suite, alone);
 	tcase_add_checked_fixture(store, set_up_store, tear_down_store);
 	tcase_add_test(store, test_every_change_is_seen);
