@@ -9,8 +9,9 @@
 #include "storage/store_priv.h"
 #include "storage/walk.h"
 
-#define ROWS_PER_STEP	 512
-#define DELETES_PER_STEP 128
+#define ROWS_PER_STEP 512
+/* Clients' changes wait behind them: so few at once. */
+#define DELETES_PER_STEP 64
 /* A step that fails is tried again, a second later. */
 #define FAILURES_MAX	10
 #define FAILED_PAUSE_MS 1000

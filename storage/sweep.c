@@ -8,8 +8,10 @@
 #include "storage/store_priv.h"
 #include "storage/walk.h"
 
-#define TICK_MS		200
-#define ROWS_PER_STEP	256
+#define TICK_MS	      200
+#define ROWS_PER_STEP 256
+/* Clients' changes wait behind them: so few at once. */
+#define DEAD_PER_STEP	32
 #define ROWS_PER_TICK	4096
 #define DEAD_PER_TICK	4096
 #define JUMP_US		(INT64_C(300) * 1000000)
@@ -56,7 +58,7 @@ static enum walk_verdict collect(void *arg, const struct walk_row *row)
 		step->first = op;
 	step->last = op;
 	step->dead++;
-	return WALK_ON_GOING;
+	return step->dead < DEAD_PER_STEP ? WALK_ON_GOING : WALK_STOP_GOING;
 }
 
 static int64_t wall_us(const struct sweep *sweep)
