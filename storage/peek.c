@@ -27,3 +27,19 @@ int peek_get(DBC *cursor, DBT *key, uint32_t flags, struct peek *peek)
 	peek->have = data.size;
 	return record_decode(peek->bytes, peek->have, &peek->record);
 }
+
+int peek_size(DBC *cursor, size_t *ret_bytes)
+{
+	DBT key, data;
+	int error;
+
+	dbt_out(&key, NULL, 0);
+	key.flags |= DB_DBT_PARTIAL;
+	/* It has to fail: only then it tells. */
+	dbt_out(&data, NULL, 0);
+	error = cursor->get(cursor, &key, &data, DB_CURRENT);
+	if (error != 0 && error != DB_BUFFER_SMALL)
+		return error;
+	*ret_bytes = data.size;
+	return 0;
+}

@@ -29,4 +29,11 @@ struct peek {
  */
 int peek_get(DBC *cursor, DBT *key, uint32_t flags, struct peek *peek);
 
+/*
+ * How big the record is on which the cursor is. Outside of a transaction, too,
+ * this is the record that the cursor has read: it holds the lock of the page.
+ * Returns 0 or an engine error.
+ */
+int peek_size(DBC *cursor, size_t *ret_bytes);
+
 #endif

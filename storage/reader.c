@@ -12,6 +12,7 @@
 
 #include "storage/dbt.h"
 #include "storage/hash.h"
+#include "storage/peek.h"
 #include "storage/store_priv.h"
 
 static int open_handle(struct store *store, struct store_reader *reader)
@@ -155,12 +156,9 @@ static enum store_status missing(const struct store_reader *reader,
 	return STORE_NOT_FOUND;
 }
 
-/*
- * Reads the record, or its first `part` bytes if part is not 0. Sets
- * data->size, on DB_BUFFER_SMALL to that of the whole record.
- */
+/* Sets data->size to that of the whole record, also on DB_BUFFER_SMALL. */
 static int read_record(struct store_reader *reader, const struct wanted *wanted,
-		       void *to, size_t room, size_t part, DBT *data)
+		       void *to, size_t room, DBT *data)
 {
 	DBT key_dbt;
 	int error;
@@ -168,11 +166,49 @@ static int read_record(struct store_reader *reader, const struct wanted *wanted,
 	dbt_key(&key_dbt, wanted->key, wanted->key_bytes);
 	do {
 		dbt_out(data, to, room);
-		if (part != 0) {
-			data->flags |= DB_DBT_PARTIAL;
-			data->dlen = (uint32_t)part;
-		}
 		error = reader->db->get(reader->db, NULL, &key_dbt, data, 0);
+	} while (env_error_is_conflict(error));
+	return error;
+}
+
+/* The first `room` bytes of a record, and how big all of it is. */
+static int read_start_at(DBC *cursor, const struct wanted *wanted, void *to,
+			 size_t room, size_t *ret_have, size_t *ret_bytes)
+{
+	DBT key, data;
+	int error;
+
+	dbt_key(&key, wanted->key, wanted->key_bytes);
+	dbt_out(&data, to, room);
+	data.flags |= DB_DBT_PARTIAL;
+	data.dlen = (uint32_t)room;
+	error = cursor->get(cursor, &key, &data, DB_SET);
+	if (error != 0)
+		return error;
+	*ret_have = data.size;
+	return peek_size(cursor, ret_bytes);
+}
+
+/*
+ * The same by a cursor, which holds the lock of the page in between: the head
+ * and the size are of the same record.
+ */
+static int read_start(struct store_reader *reader, const struct wanted *wanted,
+		      void *to, size_t room, size_t *ret_have,
+		      size_t *ret_bytes)
+{
+	DBC *cursor;
+	int error, close_error;
+
+	do {
+		error = reader->db->cursor(reader->db, NULL, &cursor, 0);
+		if (error != 0)
+			return error;
+		error = read_start_at(cursor, wanted, to, room, ret_have,
+				      ret_bytes);
+		close_error = cursor->close(cursor);
+		if (error == 0)
+			error = close_error;
 	} while (env_error_is_conflict(error));
 	return error;
 }
@@ -194,7 +230,7 @@ static int find_record(struct store_reader *reader, const struct wanted *wanted,
 	/* In this order: a change that is under way must be seen as such. */
 	ticket.change = change_last(store->changes, wanted->hash);
 	ticket.steady = ticket.change <= atomic_load(&store->clients.applied);
-	error = read_record(reader, wanted, to, room, 0, &data);
+	error = read_record(reader, wanted, to, room, &data);
 	*ret_bytes = data.size;
 	if (error == 0)
 		cache_put(&store->cache, wanted->hash, wanted->key,
@@ -203,30 +239,25 @@ static int find_record(struct store_reader *reader, const struct wanted *wanted,
 	return error;
 }
 
-/*
- * The record is bigger than the buffer: is it worth more room? Its size is
- * known if it was in the cache just now, and may have changed since.
- */
+/* The record is bigger than the buffer: is it worth more room? */
 static enum store_status get_size(struct store_reader *reader,
 				  const struct wanted *wanted,
-				  size_t record_bytes, struct store_item *ret)
+				  struct store_item *ret)
 {
 	const struct cache *cache = &reader->store->cache;
 	unsigned char head[RECORD_HEAD_MAX] = {0};
+	size_t have = sizeof(head), record_bytes;
 	struct record record;
-	DBT data;
 	int error = 0;
 
-	if (cache_get(cache, wanted->hash, wanted->key, wanted->key_bytes, head,
-		      sizeof(head), &record_bytes))
-		data.size = sizeof(head);
-	else
-		error = read_record(reader, wanted, head, sizeof(head),
-				    sizeof(head), &data);
+	if (!cache_get(cache, wanted->hash, wanted->key, wanted->key_bytes,
+		       head, sizeof(head), &record_bytes))
+		error = read_start(reader, wanted, head, sizeof(head), &have,
+				   &record_bytes);
 	if (error == DB_NOTFOUND)
 		return missing(reader, wanted, ret);
 	if (error == 0)
-		error = record_decode(head, data.size, &record);
+		error = record_decode(head, have, &record);
 	if (error != 0)
 		return reader_failed(reader, error);
 	if (!reader_judge(reader, wanted->hash, &record,
@@ -255,7 +286,7 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 	if (error == DB_NOTFOUND)
 		return missing(reader, &wanted, ret);
 	if (error == DB_BUFFER_SMALL)
-		return get_size(reader, &wanted, record_bytes, ret);
+		return get_size(reader, &wanted, ret);
 	if (error == 0)
 		error = record_decode(bytes, record_bytes, &record);
 	if (error != 0)

@@ -4,6 +4,8 @@
  */
 #include <check.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,77 @@ static void tear_down(void)
 {
 	rig_done(&rig);
 }
+
+/* --- sizes of what is not read ------------------------------------------- */
+
+/* Too big for the cache of records; the flags tell which one it is. */
+#define SHORT_BYTES 9000
+#define LONG_BYTES  9100
+
+static atomic_bool over;
+static atomic_uint looks;
+
+static void set_sized(bool is_long)
+{
+	uint32_t bytes = is_long ? LONG_BYTES : SHORT_BYTES;
+	struct store_op *op = store_op_new(STORE_SET, "sized", 5, bytes, 0);
+
+	ck_assert_ptr_nonnull(op);
+	memset(op->value, 'x', bytes);
+	op->flags = is_long;
+	rig_do(&rig, op);
+	ck_assert_int_eq(op->status, STORE_OK);
+	store_op_free(op);
+}
+
+static void look(struct store_reader *reader)
+{
+	struct store_item item;
+
+	ck_assert_int_eq(store_get(reader, "sized", 5, NULL, 0, 0, &item),
+			 STORE_GROW);
+	ck_assert_uint_eq(item.value_bytes,
+			  item.flags != 0 ? LONG_BYTES : SHORT_BYTES);
+}
+
+static void *look_main(void *arg)
+{
+	struct store_reader *reader;
+
+	(void)arg;
+	ck_assert_int_eq(store_reader_new(rig.store, &reader), 0);
+	while (!atomic_load(&over)) {
+		look(reader);
+		atomic_fetch_add(&looks, 1);
+	}
+	store_reader_free(reader);
+	return NULL;
+}
+
+static bool has_looked(void *arg)
+{
+	return atomic_load(&looks) >= *(unsigned *)arg;
+}
+
+/* A size belongs to the item that is told, while others replace it. */
+START_TEST(test_a_size_is_that_of_the_item)
+{
+	unsigned wanted;
+	pthread_t thread;
+
+	set_sized(false);
+	ck_assert_int_eq(pthread_create(&thread, NULL, look_main, NULL), 0);
+	for (unsigned i = 1; i <= 300; i++) {
+		set_sized(i % 2 != 0);
+		wanted = i;
+		rig_wait_for(has_looked, &wanted);
+	}
+	atomic_store(&over, true);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+END_TEST
+
+/* --- numbers -------------------------------------------------------------- */
 
 struct number_case {
 	const char *value;
@@ -298,6 +371,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, test_a_size_is_that_of_the_item);
 	tcase_add_test(tcase, test_number);
 	tcase_add_loop_test(tcase, test_number_in_a_big_value, 0, 2);
 	tcase_add_test(tcase, test_values_of_all_sizes);
