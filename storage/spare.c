@@ -57,7 +57,7 @@ int spare_open(const char *path, int flags, unsigned mode, bool *ret_made)
 {
 	char dir[4096], spare[4096 + sizeof(SPARE_FILE)];
 	bool make = (flags & O_CREAT) != 0 && split(path, dir, sizeof(dir)) &&
-		    access(path, F_OK) != 0;
+		    access(path, F_OK) != 0 && errno == ENOENT;
 	int fd, error;
 
 	if (make) {
@@ -80,11 +80,15 @@ int spare_open(const char *path, int flags, unsigned mode, bool *ret_made)
 void spare_prepare(const struct home *home, uint64_t log_file_bytes)
 {
 	char *path = home_path(home->log_dir, SPARE_FILE);
+	char *new_path = home_path(home->log_dir, SPARE_NEW_FILE);
 	struct stat st;
 
+	if (new_path != NULL)
+		(void)unlink(new_path);
 	if (path != NULL && lstat(path, &st) == 0 &&
 	    (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != log_file_bytes))
 		(void)unlink(path);
+	free(new_path);
 	free(path);
 }
 

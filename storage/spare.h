@@ -39,16 +39,16 @@ struct spare {
 };
 
 /*
- * Opens a file for Berkeley DB as open(2) does. If it is a log file that is to
- * be made, the spare of its directory becomes it, if there is one; the
- * directory is synced, so that what will be written there can be found, and
- * *ret_made is set. Blocks: on that.
+ * Opens a file for Berkeley DB as open(2) does, to be closed on exec. If it is
+ * a log file that is to be made, the spare of its directory becomes it, if
+ * there is one; the directory is synced, so that what will be written there can
+ * be found, and *ret_made is set. Blocks: on that.
  */
 int spare_open(const char *path, int flags, unsigned mode, bool *ret_made);
 
 /*
- * Removes what another run has left, unless it can be used. Thread: main,
- * before the environment is opened.
+ * Removes what another run has left: a spare of another size, and one that is
+ * not finished. Thread: main, before the environment is opened.
  */
 void spare_prepare(const struct home *home, uint64_t log_file_bytes);
 

@@ -92,6 +92,20 @@ START_TEST(test_what_is_there_or_no_log_stays_what_it_is)
 }
 END_TEST
 
+/* Whatever keeps it from being seen: only what is not there is made. */
+START_TEST(test_a_name_that_cannot_be_looked_at_is_not_replaced)
+{
+	const char *name = "log.0000000007";
+
+	make_file("spare", "spare", 0);
+	ck_assert_int_eq(symlink(name, path_of(name)), 0);
+	ck_assert_int_lt(spare_open(path_of(name), O_RDWR | O_CREAT, 0640,
+				    &(bool){false}),
+			 0);
+	ck_assert(is_there("spare"));
+}
+END_TEST
+
 static bool spare_is_there(void *arg)
 {
 	(void)arg;
@@ -210,6 +224,16 @@ START_TEST(test_a_spare_of_another_size_is_not_used)
 }
 END_TEST
 
+/* As after a kill while it was made. */
+START_TEST(test_half_a_spare_is_removed)
+{
+	make_file("spare.new", "", LOG_BYTES / 2);
+	rig_open(&rig);
+	ck_assert(!is_there("spare.new"));
+	ck_assert(!is_there("spare"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("spare log file");
@@ -218,10 +242,13 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, test_a_new_log_file_is_the_spare_one);
 	tcase_add_test(tcase, test_what_is_there_or_no_log_stays_what_it_is);
+	tcase_add_test(tcase,
+		       test_a_name_that_cannot_be_looked_at_is_not_replaced);
 	tcase_add_test(tcase, test_it_is_made_when_a_log_file_was_begun);
 	tcase_add_test(tcase, test_a_log_file_that_is_still_empty_is_no_damage);
 	tcase_add_test(tcase, test_it_is_not_made_for_syncs_of_much);
 	tcase_add_test(tcase, test_a_spare_of_another_size_is_not_used);
+	tcase_add_test(tcase, test_half_a_spare_is_removed);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }
