@@ -1,10 +1,10 @@
 /*
  * access.c - see access.h.
  *
- * A slot: 31 bits of the hash, the fetched bit, 32 bits of seconds, of which
- * the server's first one is 1. 0 is an empty slot, and older than any. Two
- * threads may write the same slot at once: one of the notes is lost, and
- * nothing else.
+ * A slot: 31 bits of the hash, the last of them set, the fetched bit, 32 bits
+ * of seconds, of which the server's first one is 1. 0 is an empty slot, and
+ * older than any. Two threads may write the same slot at once: one of the notes
+ * is lost, and nothing else.
  */
 #include "server/access.h"
 

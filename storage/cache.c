@@ -1,11 +1,11 @@
 /*
  * cache.c - see cache.h.
  *
- * A position counts all bytes that were ever put into a ring; where it lies is
- * the position modulo the ring's size, and it is there as long as it is less
- * than that size behind `reserved`, which a writer of the ring moves before it
- * writes. An index entry is a position (in words of 8 bytes), 16 bits of the
- * hash and one that hides it; 0 is none. A record begins with its head and its
+ * A position counts the words of 8 bytes that were ever put into a ring; where
+ * it lies is the position modulo the ring's size, and it is there as long as it
+ * is no more than that size behind `reserved`, which whoever puts something in
+ * moves before that. An index entry is a position, 16 bits of the hash and one
+ * that hides it; 0 is none. A record begins with its head and its
  * key. If it is replaced in its place, that is hidden first, and the head is
  * written last and says that it is another one. Everything that readers look
  * at without the lock is made of atomic words, so that a copy of something

@@ -23,8 +23,9 @@
  * Readers take no lock: they copy, and then look whether what they copied was
  * hidden, replaced or overwritten meanwhile.
  *
- * Threads: any, unless said otherwise. Blocks: on cache_shard.lock, while a
- * record is copied, in cache_put(), cache_bring() and cache_drop() only.
+ * Threads: any, unless said otherwise; cache_init() and cache_done(): main,
+ * while no other uses it. Blocks: cache_bring() and cache_drop(), on
+ * cache_shard.lock, while a record is copied.
  */
 #ifndef STORAGE_CACHE_H
 #define STORAGE_CACHE_H
@@ -80,7 +81,7 @@ bool cache_get(const struct cache *cache, uint64_t hash, const char *key,
 
 /*
  * Puts in what was read from the database, unless the key has changed since
- * the ticket was made: then it may be old.
+ * the ticket was made: then it may be old. Not if the shard is busy, either.
  */
 void cache_put(struct cache *cache, uint64_t hash, const char *key,
 	       size_t key_bytes, const void *record, size_t record_bytes,
