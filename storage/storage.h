@@ -69,7 +69,7 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 /*
  * Says long before that a key will be asked for, and returns its hash; a
  * little before, store_expect_soon() is told that. Only makes the get faster.
- * Thread: owner.
+ * Thread: owner. Blocks: never.
  */
 uint64_t store_expect(const struct store_reader *reader, const char *key,
 		      size_t key_bytes);
