@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/buckets.h"
 #include "storage/dbt.h"
 #include "storage/env.h"
 #include "storage/peek.h"
+#include "storage/record.h"
 
 /* Records that lie outside their page are at least of about this size. */
 #define PEEK_BYTES 2048
@@ -31,6 +33,7 @@ struct gather *gather_new(DB *db)
 	}
 	gather->db = db;
 	gather->hash = type == DB_HASH;
+	gather->buckets = 0;
 	gather->heads_only = false;
 	gather->count = 0;
 	return gather;
@@ -67,9 +70,25 @@ static bool is_seen(const struct store_cursor *place, const void *key,
 	       memcmp(key, place->key, key_bytes) == 0;
 }
 
-/* Finds the records in the buffer as Berkeley DB has filled it. */
-static void find_rows(struct gather *gather, DBT *bulk,
-		      const struct store_cursor *place, size_t max_rows)
+/*
+ * True if the record at the place, seen again, was stored anew: then it may
+ * lie elsewhere in its bucket.
+ */
+static bool is_renewed(const struct store_cursor *place, const void *bytes,
+		       size_t have)
+{
+	struct record record;
+
+	return place->cas != 0 && record_decode(bytes, have, &record) == 0 &&
+	       record.cas != place->cas;
+}
+
+/*
+ * Finds the records in the buffer as Berkeley DB has filled it. Returns 0, or
+ * -ESTALE if the place is lost.
+ */
+static int find_rows(struct gather *gather, DBT *bulk,
+		     const struct store_cursor *place, size_t max_rows)
 {
 	void *at, *key, *data;
 	size_t key_bytes, data_bytes, bytes = 0;
@@ -80,8 +99,11 @@ static void find_rows(struct gather *gather, DBT *bulk,
 				     data_bytes);
 		if (at == NULL)
 			break;
-		if (is_seen(place, key, key_bytes))
+		if (is_seen(place, key, key_bytes)) {
+			if (is_renewed(place, data, data_bytes))
+				return -ESTALE;
 			continue;
+		}
 		gather->rows[gather->count++] = (struct gather_row){
 			.key = key,
 			.key_bytes = key_bytes,
@@ -92,6 +114,7 @@ static void find_rows(struct gather *gather, DBT *bulk,
 		bytes += data_bytes;
 	}
 	gather->heads_only = bytes > gather->count * BIG_RECORD_BYTES;
+	return 0;
 }
 
 /* What it means that there is no record at the place. */
@@ -133,7 +156,7 @@ static int read_many(struct gather *gather, DBC *cursor,
 		error = cursor->get(cursor, &key, &bulk, flags);
 	}
 	if (error == 0)
-		find_rows(gather, &bulk, place, max_rows);
+		error = find_rows(gather, &bulk, place, max_rows);
 	return error == DB_NOTFOUND ? nothing_at(gather, place) : error;
 }
 
@@ -162,8 +185,11 @@ static size_t read_head(struct gather *gather, DBC *cursor, size_t used,
 	row->key_bytes = key.size;
 	row->have = peek.have;
 	row->record_bytes = peek.record_bytes;
-	if (is_seen(place, row->key, row->key_bytes))
+	if (is_seen(place, row->key, row->key_bytes)) {
+		if (is_renewed(place, row->bytes, row->have))
+			*ret_error = -ESTALE;
 		return used;
+	}
 	gather->count++;
 	if (peek.have > RECORD_HEAD_MAX)
 		row->have = RECORD_HEAD_MAX;
@@ -210,13 +236,83 @@ static int read_rows(struct gather *gather, const struct store_cursor *place,
 	return error != 0 ? error : close_error;
 }
 
-/* In a hash: back to the key before the lost one, or to the start. */
-static void find_place_again(struct store_cursor *place)
+/* The bucket of a key, of so many. */
+static uint32_t bucket_of(const struct gather *gather, const char *key,
+			  size_t key_bytes, size_t buckets)
 {
-	memcpy(place->key, place->before, place->before_bytes);
-	place->key_bytes = place->before_bytes;
+	return buckets_of(buckets_hash(gather->db, key, key_bytes),
+			  (uint32_t)buckets);
+}
+
+/* True if the bucket of this key was split on the way to `now` buckets. */
+static bool is_split(const struct gather *gather, const char *key,
+		     size_t key_bytes, size_t then, size_t now)
+{
+	return then != now && then > 0 && key_bytes > 0 &&
+	       buckets_split(bucket_of(gather, key, key_bytes, then),
+			     (uint32_t)then, (uint32_t)now);
+}
+
+/* Forgets what is no place to go back to any more, of `now` buckets. */
+static void renew_marks(const struct gather *gather, struct store_cursor *place,
+			size_t now)
+{
+	size_t then = place->buckets;
+
+	if (is_split(gather, place->before, place->before_bytes, then, now))
+		place->before_bytes = 0;
+	if (then != now && place->anchor_bytes > 0 &&
+	    bucket_of(gather, place->anchor, place->anchor_bytes, then) !=
+		    bucket_of(gather, place->anchor, place->anchor_bytes, now))
+		place->anchor_bytes = 0;
+	place->buckets = now;
+}
+
+/* The place is lost: to the key before it, to its anchor, or to the start. */
+static void find_place_again(const struct gather *gather,
+			     struct store_cursor *place, size_t now)
+{
+	renew_marks(gather, place, now);
+	if (place->before_bytes > 0) {
+		memcpy(place->key, place->before, place->before_bytes);
+		place->key_bytes = place->before_bytes;
+		place->cas = place->before_cas;
+		place->before_bytes = 0;
+		return;
+	}
+	/* That has brought it here, and does not help any more. */
+	if (is_seen(place, place->anchor, place->anchor_bytes))
+		place->anchor_bytes = 0;
+	memcpy(place->key, place->anchor, place->anchor_bytes);
+	place->key_bytes = place->anchor_bytes;
 	place->started = place->key_bytes > 0;
-	place->before_bytes = 0;
+	place->cas = 0;
+	place->back = true;
+}
+
+/* Reads as often as it takes until no split has come between. */
+static int read_hash(struct gather *gather, struct store_cursor *place,
+		     size_t max_rows, bool values)
+{
+	uint32_t before = 0, after = 0;
+	int error = buckets_count(gather->db, &before);
+	int count_error;
+
+	if (error != 0)
+		return error;
+	gather->buckets = before;
+	error = read_rows(gather, place, max_rows, values);
+	if (error != 0 && error != DB_NOTFOUND && error != -ESTALE)
+		return error;
+	count_error = buckets_count(gather->db, &after);
+	if (count_error != 0)
+		return count_error;
+	if (is_split(gather, place->key, place->key_bytes, place->buckets,
+		     after))
+		error = -ESTALE;
+	if (error == -ESTALE)
+		find_place_again(gather, place, after);
+	return error;
 }
 
 int gather_next(struct gather *gather, struct store_cursor *place,
@@ -226,21 +322,67 @@ int gather_next(struct gather *gather, struct store_cursor *place,
 
 	if (max_rows > GATHER_ROWS)
 		max_rows = GATHER_ROWS;
-	for (;;) {
-		error = read_rows(gather, place, max_rows, values);
-		if (error == -ESTALE)
-			find_place_again(place);
-		else if (!env_error_is_conflict(error))
-			return error;
+	do {
+		if (gather->hash)
+			error = read_hash(gather, place, max_rows, values);
+		else
+			error = read_rows(gather, place, max_rows, values);
+	} while (error == -ESTALE || env_error_is_conflict(error));
+	return error;
+}
+
+/* True if the place is a new key to come back to from a later bucket. */
+static bool is_anchor(const struct gather *gather,
+		      const struct store_cursor *place, size_t then,
+		      const struct gather_row *next)
+{
+	uint32_t now = (uint32_t)gather->buckets;
+	uint32_t hash = buckets_hash(gather->db, place->key, place->key_bytes);
+	uint32_t bucket = buckets_of(hash, now);
+
+	return !is_seen(place, place->anchor, place->anchor_bytes) &&
+	       bucket < bucket_of(gather, next->key, next->key_bytes, now) &&
+	       bucket == buckets_of(hash, (uint32_t)then) &&
+	       buckets_stays(hash, now);
+}
+
+/* What the place was until now may be worth to come back to. */
+static void keep_marks(const struct gather *gather, struct store_cursor *place,
+		       const struct gather_row *row)
+{
+	size_t then = place->buckets, now = gather->buckets;
+
+	renew_marks(gather, place, now);
+	place->before_bytes = 0;
+	if (place->key_bytes == 0 || then == 0)
+		return;
+	if (!is_split(gather, place->key, place->key_bytes, then, now)) {
+		memcpy(place->before, place->key, place->key_bytes);
+		place->before_bytes = place->key_bytes;
+		place->before_cas = place->cas;
 	}
+	if (is_anchor(gather, place, then, row)) {
+		memcpy(place->anchor, place->key, place->key_bytes);
+		place->anchor_bytes = place->key_bytes;
+		place->back = false;
+	}
+}
+
+static uint64_t cas_of(const struct gather_row *row)
+{
+	struct record record;
+
+	if (record_decode(row->bytes, row->have, &record) != 0)
+		return 0; /* whoever looks at the row finds out himself */
+	return record.cas;
 }
 
 void gather_keep_place(const struct gather *gather, struct store_cursor *place,
 		       const struct gather_row *row)
 {
 	if (gather->hash) {
-		memcpy(place->before, place->key, place->key_bytes);
-		place->before_bytes = place->key_bytes;
+		keep_marks(gather, place, row);
+		place->cas = cas_of(row);
 	}
 	memcpy(place->key, row->key, row->key_bytes);
 	place->key_bytes = row->key_bytes;

@@ -7,10 +7,16 @@
  * by one, unless their values are wanted and fit.
  *
  * A place is a key. In a B-tree the next record is the first one behind it,
- * whether or not the key still exists. A hash has no such order: there a place
- * is lost with its key, so the key before it is remembered, too; if both are
- * gone the walk begins anew. A hash that grows may move the place's key to its
- * end: then the walk goes on there, and misses what lies between.
+ * whether or not the key still exists. A hash has no such order: its buckets
+ * follow each other, but a bucket's records lie as they came. There a place is
+ * lost if its record is deleted or stored anew, or if its bucket is split:
+ * then what was behind it may be before it. So a place in a hash keeps the
+ * record's cas id, how many buckets there were, and two ways back: the key
+ * before it, as long as that is not lost as well; and an anchor, a key of an
+ * earlier bucket, good as long as it is in that bucket. If both are gone the
+ * walk begins anew. It is `back` until there is an anchor behind that one.
+ * What stays is met, for a split moves keys to the last bucket only. Some are
+ * met twice: those that it moves, and those that lie behind a way back.
  *
  * Threads: the owner of the reader.
  */
@@ -41,6 +47,7 @@ struct gather {
 	DB *db;
 	bool hash;
 	bool heads_only; /* big records: do not copy them */
+	size_t buckets;	 /* of a hash, before the rows were read */
 	size_t count;
 	struct gather_row rows[GATHER_ROWS];
 	_Alignas(uint64_t) unsigned char buffer[GATHER_BYTES];

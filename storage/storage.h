@@ -83,10 +83,10 @@ void store_expect_soon(const struct store_reader *reader, uint64_t hash);
 struct store_cursor {
 	char key[STORE_KEY_MAX];
 	size_t key_bytes;
-	bool started, done;
-	/* a hash: the place before, in case this one is deleted */
-	size_t before_bytes;
-	char before[STORE_KEY_MAX];
+	bool started, done, back; /* back, and all below: see gather.h */
+	uint64_t cas, before_cas;
+	size_t before_bytes, anchor_bytes, buckets;
+	char before[STORE_KEY_MAX], anchor[STORE_KEY_MAX];
 };
 
 /*
@@ -99,9 +99,9 @@ typedef bool (*store_visit_fn)(void *arg, const char *key, size_t key_bytes,
 /*
  * One bounded step of a walk over the live items in key order: looks at no
  * more than max_rows records, sets cursor->done at the end. No value is shown.
- * Items that change meanwhile are seen before or after. A hash changes its
- * order as it grows: there items may be seen twice, or not (see gather.h).
- * Thread: owner. Blocks: on page reads.
+ * Items that change meanwhile are seen before or after. In a hash, which has
+ * no such order, some are seen twice, then beyond max_rows; and one deleted
+ * and stored anew may not be seen. Thread: owner. Blocks: on page reads.
  */
 enum store_status store_walk(struct store_reader *reader,
 			     struct store_cursor *cursor, size_t max_rows,

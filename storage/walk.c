@@ -34,6 +34,14 @@ static void show_value(const struct step *step, const struct gather_row *from,
 		row->value = (char *)from->bytes + row->record.head_bytes;
 }
 
+/* How many rows may follow this one. On the way back to the place: all. */
+static size_t rows_left(const struct step *step, enum walk_verdict verdict)
+{
+	if (verdict != WALK_ON && verdict != WALK_ON_GOING)
+		return 0;
+	return step->at.back ? step->rows : step->rows - 1;
+}
+
 /* Shows what was gathered. Returns 0 or -EBADMSG; sets rows 0 to stop. */
 static int show_rows(struct step *step)
 {
@@ -51,9 +59,7 @@ static int show_rows(struct step *step)
 			break;
 		show_value(step, from, &row);
 		verdict = step->visit(step->arg, &row);
-		step->rows = verdict == WALK_ON || verdict == WALK_ON_GOING
-				     ? step->rows - 1
-				     : 0;
+		step->rows = rows_left(step, verdict);
 		gather_keep_place(gather, &step->at, from);
 		if (!gather->hash || verdict == WALK_ON || verdict == WALK_STOP)
 			gather_keep_place(gather, step->place, from);

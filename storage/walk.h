@@ -36,7 +36,9 @@ typedef enum walk_verdict (*walk_visit_fn)(void *arg,
 /*
  * One step: shows records behind *place, max_rows at most, and moves *place.
  * place->done is set at the end. In a hash a place is lost if its record goes;
- * so it is kept at records that are not GOING, see gather.h.
+ * so it is kept at records that are not GOING. If it is lost all the same the
+ * step shows what lies behind an anchor beyond max_rows, so that it gets on
+ * whatever changes between the steps. See gather.h.
  */
 enum store_status walk_records(struct store_reader *reader,
 			       struct store_cursor *place, size_t max_rows,
