@@ -124,7 +124,9 @@ static bool is_beyond(const struct store_limit *limit,
 {
 	size_t common = row->key_bytes < limit->key_bytes ? row->key_bytes
 							  : limit->key_bytes;
-	int order = memcmp(row->key, limit->key, common);
+	/* A limit that has no key may have no pointer either. */
+	int differ = common > 0 ? memcmp(row->key, limit->key, common) : 0;
+	int order = differ;
 
 	if (order == 0)
 		order = (row->key_bytes > limit->key_bytes) -
@@ -137,8 +139,7 @@ static bool is_beyond(const struct store_limit *limit,
 	case STORE_BEFORE_KEY:
 		return order >= 0;
 	case STORE_WITH_PREFIX:
-		return row->key_bytes < limit->key_bytes ||
-		       memcmp(row->key, limit->key, limit->key_bytes) != 0;
+		return row->key_bytes < limit->key_bytes || differ != 0;
 	}
 	return true;
 }
