@@ -163,7 +163,9 @@ static void on_recovery(DB_ENV *db_env, int opcode, int percent)
 {
 	struct env *env = db_env->app_private;
 
-	if (opcode != DB_RECOVER || percent < env->recovered_percent + 10)
+	/* It is nonsense where the size of log files was changed. */
+	if (opcode != DB_RECOVER || percent > 100 ||
+	    percent < env->recovered_percent + 10)
 		return;
 	env->recovered_percent = percent;
 	env_say(env, STORE_INFO, "recovery: %d %% done", percent);

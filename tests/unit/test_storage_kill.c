@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/store_priv.h"
 #include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
@@ -139,6 +140,43 @@ START_TEST(test_a_kill_ends_won_but_not_stale)
 }
 END_TEST
 
+static int said; /* the percentage of the last message; -1: another one */
+
+static void note_percent(void *arg, enum store_severity severity,
+			 const char *text)
+{
+	(void)arg;
+	(void)severity;
+	if (sscanf(text, "recovery: %d %% done", &said) != 1)
+		said = -1;
+}
+
+/*
+ * Berkeley DB reckons with log files of one size. Of those before the size was
+ * changed it makes thousands per cent.
+ */
+START_TEST(test_recovery_says_only_what_can_be)
+{
+	void (*feedback)(DB_ENV * db_env, int opcode, int percent);
+	DB_ENV *db_env;
+
+	rig.config.on_message = note_percent;
+	rig_open(&rig);
+	db_env = rig.store->env.db_env;
+	ck_assert_int_eq(db_env->get_feedback(db_env, &feedback), 0);
+	said = 0;
+	feedback(db_env, DB_RECOVER, 51267);
+	feedback(db_env, DB_RECOVER, -2147483647);
+	ck_assert_int_eq(said, 0);
+	feedback(db_env, DB_RECOVER, 50);
+	ck_assert_int_eq(said, 50);
+	feedback(db_env, DB_RECOVER, 101);
+	ck_assert_int_eq(said, 50);
+	feedback(db_env, DB_RECOVER, 100);
+	ck_assert_int_eq(said, 100);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("storage kill");
@@ -150,6 +188,7 @@ int main(void)
 			    25);
 	tcase_add_test(tcase, test_ids_do_not_repeat_after_a_loose_run);
 	tcase_add_test(tcase, test_a_kill_ends_won_but_not_stale);
+	tcase_add_test(tcase, test_recovery_says_only_what_can_be);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }
