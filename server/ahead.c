@@ -6,19 +6,19 @@
 #include "server/access.h"
 #include "server/shared.h"
 
-void ahead_expect(struct ahead *ahead, const struct worker *worker,
-		  struct proto_slice key)
+void ahead_add(struct ahead *ahead, const struct worker *worker,
+	       struct proto_slice key)
 {
-	uint64_t hash = store_expect(worker->reader, key.data, key.len);
+	uint64_t hash = store_prefetch(worker->reader, key.data, key.len);
 
 	access_prefetch(worker->server->access, hash);
 	ahead->hashes[ahead->count++] = hash;
 }
 
-void ahead_done(const struct ahead *ahead, const struct worker *worker)
+void ahead_prefetch(const struct ahead *ahead, const struct worker *worker)
 {
 	for (unsigned i = 0; i < ahead->count; i++)
-		store_expect_soon(worker->reader, ahead->hashes[i]);
+		store_prefetch_record(worker->reader, ahead->hashes[i]);
 }
 
 void ahead_of_pipeline(struct conn *conn)
@@ -38,13 +38,13 @@ void ahead_of_pipeline(struct conn *conn)
 		return;
 	ahead.count = 0;
 	do {
-		ahead_expect(&ahead, worker, key);
+		ahead_add(&ahead, worker, key);
 		at += bytes;
 		left -= bytes;
 		bytes = conn->dialect == CONN_BINARY
 				? proto_binary_peek(at, left, &key)
 				: proto_text_peek(at, left, &key);
 	} while (bytes > 0 && ahead.count < AHEAD_MAX);
-	ahead_done(&ahead, worker);
+	ahead_prefetch(&ahead, worker);
 	conn->ahead = ahead.count - 1;
 }

@@ -1,5 +1,5 @@
 /*
- * ahead.h - brings what the next gets need nearer, for many keys at once.
+ * ahead.h - prefetches what the next gets need, for many keys at once.
  *
  * Most of the time of a get that finds all in memory is spent waiting for that
  * memory: the item, and what is known of its key. The waits of many keys can
@@ -21,12 +21,12 @@ struct ahead {
 	uint64_t hashes[AHEAD_MAX];
 };
 
-/* Adds a key. No more than AHEAD_MAX. */
-void ahead_expect(struct ahead *ahead, const struct worker *worker,
-		  struct proto_slice key);
+/* Adds a key, and prefetches where its record is. No more than AHEAD_MAX. */
+void ahead_add(struct ahead *ahead, const struct worker *worker,
+	       struct proto_slice key);
 
-/* All are named: the first one will be read at once. */
-void ahead_done(const struct ahead *ahead, const struct worker *worker);
+/* All are there: prefetches the records; the first is read at once. */
+void ahead_prefetch(const struct ahead *ahead, const struct worker *worker);
 
 /*
  * A get of one key, which is conn->parsed, is to be run: does the above for it

@@ -85,7 +85,7 @@ void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	assert(conn->magic == CONN_MAGIC);
-	worker_get_up(conn->worker);
+	worker_awake(conn->worker);
 	if (conn->step == CONN_LINGERING || conn->watcher != NULL) {
 		if (!transport_drop_input(&conn->transport))
 			conn_close(conn);

@@ -75,9 +75,9 @@ static void look_ahead(const struct conn *conn)
 	struct ahead ahead = {0};
 
 	do {
-		ahead_expect(&ahead, conn->worker, key);
+		ahead_add(&ahead, conn->worker, key);
 	} while (ahead.count < AHEAD_MAX && proto_next_token(&keys, &key));
-	ahead_done(&ahead, conn->worker);
+	ahead_prefetch(&ahead, conn->worker);
 }
 
 /* The end of the command; after a failure what was found stays an answer. */

@@ -195,7 +195,7 @@ static void on_datagrams(evutil_socket_t fd, short what, void *arg)
 	struct udp_socket *socket = arg;
 
 	(void)what;
-	worker_get_up(socket->worker);
+	worker_awake(socket->worker);
 	for (int i = 0; i < UDP_READS_A_TURN; i++) {
 		struct udp_request from = {.socket = socket,
 					   .peer_bytes = sizeof(from.peer)};

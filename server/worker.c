@@ -57,7 +57,7 @@ void worker_wake(void *arg)
 		(void)!write(worker->wake_fd, &one, sizeof(one));
 }
 
-void worker_get_up(struct worker *worker)
+void worker_awake(struct worker *worker)
 {
 	int asleep = WORKER_ASLEEP;
 
@@ -68,7 +68,7 @@ void worker_get_up(struct worker *worker)
 }
 
 /* Returns false if it was called meanwhile, and must not sleep. */
-static bool worker_lie_down(struct worker *worker)
+static bool worker_may_sleep(struct worker *worker)
 {
 	int awake = WORKER_AWAKE;
 
@@ -159,7 +159,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	worker_get_up(arg);
+	worker_awake(arg);
 }
 
 /* Something came in: connections, answers of others, the order to stop. */
@@ -320,7 +320,8 @@ static void *worker_main(void *arg)
 	while (!worker_is_finished(worker)) {
 		int flags = EVLOOP_ONCE;
 
-		if (!TAILQ_EMPTY(&worker->runnable) || !worker_lie_down(worker))
+		if (!TAILQ_EMPTY(&worker->runnable) ||
+		    !worker_may_sleep(worker))
 			flags |= EVLOOP_NONBLOCK;
 		(void)event_base_loop(worker->base, flags);
 		worker_look_at_clocks(worker);

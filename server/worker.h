@@ -129,7 +129,7 @@ void worker_post_login(struct worker *worker, struct login_attempt *attempt);
 void worker_wake(void *worker);
 
 /* An event has come: nobody needs to wake it any more. */
-void worker_get_up(struct worker *worker);
+void worker_awake(struct worker *worker);
 
 /* Adds a filled op to those that will be submitted in this turn. */
 void worker_add_op(struct worker *worker, struct store_op *op);

@@ -37,7 +37,7 @@ void apply_done(struct apply *apply)
 void apply_begin(struct apply *apply)
 {
 	memset(&apply->tally, 0, sizeof(apply->tally));
-	apply->brought.count = 0;
+	apply->staged.count = 0;
 	apply->soonest = INT64_MAX;
 }
 

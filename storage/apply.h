@@ -32,7 +32,7 @@
 
 /* What is counted since the start; the writer adds it up after commits. */
 struct tally {
-	uint64_t value_bytes; /* that ops brought, and found */
+	uint64_t value_bytes; /* that ops staged, and found */
 	uint64_t stored, expired, flushed;
 };
 
@@ -52,7 +52,7 @@ struct apply {
 	uint64_t position; /* of its commit */
 	struct state state;
 	struct tally tally;
-	struct cache_brought brought;
+	struct cache_staged staged;
 	int64_t now_seconds;
 	int64_t soonest; /* the soonest expiry written, INT64_MAX: none */
 	enum space_level space;
@@ -70,7 +70,7 @@ int apply_init(struct apply *apply, struct env *env,
 	       struct change_table *changes, struct cache *cache);
 void apply_done(struct apply *apply);
 
-/* A new transaction has counted nothing, and brought nothing to the cache. */
+/* A new transaction has counted nothing, and staged nothing to the cache. */
 void apply_begin(struct apply *apply);
 
 /* Gives back scratch memory that a big value left behind. */

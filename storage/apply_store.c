@@ -76,14 +76,14 @@ int apply_delete(struct apply *apply, struct store_op *op, struct old *old)
 }
 
 /* The record as it is now, of so many bytes. NULL: it is not at hand. */
-static void bring_to_cache(struct apply *apply, const struct store_op *op,
+static void stage_in_cache(struct apply *apply, const struct store_op *op,
 			   const void *record, size_t record_bytes)
 {
 	if (record == NULL)
 		cache_drop(apply->cache, op->hash);
 	else
-		cache_bring(apply->cache, op->hash, op->key, op->key_bytes,
-			    record, record_bytes, &apply->brought);
+		cache_stage(apply->cache, op->hash, op->key, op->key_bytes,
+			    record, record_bytes, &apply->staged);
 }
 
 /* Puts `data`, by which `record` comes to be, of record_bytes. */
@@ -107,7 +107,7 @@ static int put_data(struct apply *apply, struct store_op *op, struct old *old,
 	count_in(apply, op, record_bytes);
 	note_expiry(apply, expiry);
 	/* Nobody can see it in the database before the commit. */
-	bring_to_cache(apply, op, record, record_bytes);
+	stage_in_cache(apply, op, record, record_bytes);
 	return 0;
 }
 

@@ -445,7 +445,7 @@ void cache_drop(struct cache *cache, uint64_t hash)
 	(void)pthread_mutex_unlock(&shard->lock);
 }
 
-/* --- what the writer brings: under the lock ------------------------------ */
+/* --- what the writer stages: under the lock ------------------------------ */
 
 /* Returns false if the key's place is too small. */
 static bool replace(const struct cache_shard *shard, _Atomic uint64_t *entry,
@@ -473,7 +473,7 @@ static bool has_new_room(const struct cache_shard *shard,
 }
 
 /* Returns the entry of the hidden record; NULL: it is not here. */
-static _Atomic uint64_t *bring(struct cache_shard *shard,
+static _Atomic uint64_t *stage(struct cache_shard *shard,
 			       const struct item *item)
 {
 	_Atomic uint64_t *entry = find(shard, item);
@@ -485,9 +485,9 @@ static _Atomic uint64_t *bring(struct cache_shard *shard,
 	return NULL;
 }
 
-void cache_bring(struct cache *cache, uint64_t hash, const char *key,
+void cache_stage(struct cache *cache, uint64_t hash, const char *key,
 		 size_t key_bytes, const void *record, size_t record_bytes,
-		 struct cache_brought *brought)
+		 struct cache_staged *staged)
 {
 	const struct item item = {hash, key, key_bytes, record, record_bytes};
 	struct cache_shard *shard;
@@ -495,7 +495,7 @@ void cache_bring(struct cache *cache, uint64_t hash, const char *key,
 	_Atomic uint64_t *entry;
 
 	if (record_bytes > CACHE_RECORD_MAX ||
-	    brought->count == CACHE_BROUGHT_MAX) {
+	    staged->count == CACHE_STAGED_MAX) {
 		cache_drop(cache, hash);
 		return;
 	}
@@ -503,9 +503,9 @@ void cache_bring(struct cache *cache, uint64_t hash, const char *key,
 		return;
 	shard = shard_of(cache, hash);
 	(void)pthread_mutex_lock(&shard->lock);
-	entry = bring(shard, &item);
+	entry = stage(shard, &item);
 	if (entry != NULL) {
-		place = &brought->places[brought->count++];
+		place = &staged->places[staged->count++];
 		place->entry = entry;
 		place->value = load(entry) & ~HIDDEN;
 	}
@@ -513,17 +513,17 @@ void cache_bring(struct cache *cache, uint64_t hash, const char *key,
 }
 
 /* An entry that is another one meanwhile is left alone. */
-void cache_uncover(struct cache_brought *brought)
+void cache_publish(struct cache_staged *staged)
 {
-	for (size_t i = 0; i < brought->count; i++) {
-		const struct cache_place *place = &brought->places[i];
+	for (size_t i = 0; i < staged->count; i++) {
+		const struct cache_place *place = &staged->places[i];
 		uint64_t hidden = place->value | HIDDEN;
 
 		(void)atomic_compare_exchange_strong_explicit(
 			place->entry, &hidden, place->value,
 			memory_order_release, memory_order_relaxed);
 	}
-	brought->count = 0;
+	staged->count = 0;
 }
 
 /* --- prefetching --------------------------------------------------------- */

@@ -7,9 +7,9 @@
  *
  *   reader  notes what is applied and the key's last change, reads the
  *           database, puts the record in if the key has not changed since
- *   writer  notes the change (change.h), changes the database and brings the
- *           record in hidden, or drops the key; commits; then uncovers all
- *           that the transaction brought in
+ *   writer  notes the change (change.h), changes the database and stages the
+ *           record, hidden, or drops the key; commits; then publishes all that
+ *           the transaction staged
  *
  * So from before the commit until after it nobody finds a key that changes,
  * and what was aborted is never found: it stays hidden until it is replaced.
@@ -17,14 +17,14 @@
  * It is split into shards by hash; each is a ring of records, where new ones
  * overwrite the oldest, and an index of positions in the ring. A record of the
  * writer takes the place of the key's old one if it fits, and does not age
- * others by that. A key that is not here it brings in only while the ring has
+ * others by that. A key that is not here it stages only while the ring has
  * room that was never used: a load of new keys cannot push out what is read.
  *
  * Readers take no lock: they copy, and then look whether what they copied was
  * hidden, replaced or overwritten meanwhile.
  *
  * Threads: any, unless said otherwise; cache_init() and cache_done(): main,
- * while no other uses it. Blocks: cache_bring() and cache_drop(), on
+ * while no other uses it. Blocks: cache_stage() and cache_drop(), on
  * cache_shard.lock, while a record is copied.
  */
 #ifndef STORAGE_CACHE_H
@@ -40,8 +40,8 @@
 #define CACHE_SHARDS 32
 /* Bigger records are not worth the memory: their get costs the copy. */
 #define CACHE_RECORD_MAX 8192
-/* Records that a transaction can bring in; it drops the keys of more. */
-#define CACHE_BROUGHT_MAX 512
+/* Records that a transaction can stage; it drops the keys of more. */
+#define CACHE_STAGED_MAX 512
 
 struct cache_shard;
 
@@ -56,13 +56,13 @@ struct cache_ticket {
 	bool steady; /* its last change is applied */
 };
 
-/* What a transaction has brought in; count 0: nothing yet. */
-struct cache_brought {
+/* What a transaction has staged; count 0: nothing yet. */
+struct cache_staged {
 	size_t count;
 	struct cache_place {
 		_Atomic uint64_t *entry;
-		uint64_t value; /* once it is uncovered */
-	} places[CACHE_BROUGHT_MAX];
+		uint64_t value; /* once it is published */
+	} places[CACHE_STAGED_MAX];
 };
 
 /*
@@ -89,16 +89,16 @@ void cache_put(struct cache *cache, uint64_t hash, const char *key,
 	       const struct cache_ticket *ticket);
 
 /*
- * Brings in what was put into the database but not committed, hidden, or
- * drops the key; adds to *brought. Thread: the writer, which has noted the
- * change.
+ * Stages what was put into the database but not committed, hidden, or drops
+ * the key; adds to *staged. Thread: the writer, which has noted the change.
  */
-void cache_bring(struct cache *cache, uint64_t hash, const char *key,
+void cache_stage(struct cache *cache, uint64_t hash, const char *key,
 		 size_t key_bytes, const void *record, size_t record_bytes,
-		 struct cache_brought *brought);
+		 struct cache_staged *staged);
 
-/* It is committed: uncovers it. Thread: the writer, before its next change. */
-void cache_uncover(struct cache_brought *brought);
+/* It is committed: readers find it. Thread: the writer, before its next change.
+ */
+void cache_publish(struct cache_staged *staged);
 
 /* Forgets the key. Thread: the writer, which has noted the change. */
 void cache_drop(struct cache *cache, uint64_t hash);

@@ -300,8 +300,8 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 	return STORE_OK;
 }
 
-uint64_t store_expect(const struct store_reader *reader, const char *key,
-		      size_t key_bytes)
+uint64_t store_prefetch(const struct store_reader *reader, const char *key,
+			size_t key_bytes)
 {
 	const struct store *store = reader->store;
 	uint64_t hash = key_hash(key, key_bytes);
@@ -311,7 +311,7 @@ uint64_t store_expect(const struct store_reader *reader, const char *key,
 	return hash;
 }
 
-void store_expect_soon(const struct store_reader *reader, uint64_t hash)
+void store_prefetch_record(const struct store_reader *reader, uint64_t hash)
 {
 	cache_prefetch_record(&reader->store->cache, hash);
 }

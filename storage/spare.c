@@ -122,6 +122,8 @@ static bool fill(struct spare *spare, int fd, const char *zeros)
 		if (part <= 0 || fdatasync(fd) != 0)
 			return false;
 		done += (uint64_t)part;
+		if (!space_has_room(spare->space, spare->bytes - done))
+			return false;
 		if (!go_on(spare, PAUSE_MS))
 			return false;
 	}

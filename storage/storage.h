@@ -67,13 +67,12 @@ enum store_status store_get(struct store_reader *reader, const char *key,
 			    size_t head_room, struct store_item *ret);
 
 /*
- * Says long before that a key will be asked for, and returns its hash; a
- * little before, store_expect_soon() is told that. Only makes the get faster.
- * Thread: owner. Blocks: never.
+ * Both prefetch for a store_get(): long before it, where the record is, which
+ * returns the hash of the key; then the record. Thread: owner. Never block.
  */
-uint64_t store_expect(const struct store_reader *reader, const char *key,
-		      size_t key_bytes);
-void store_expect_soon(const struct store_reader *reader, uint64_t hash);
+uint64_t store_prefetch(const struct store_reader *reader, const char *key,
+			size_t key_bytes);
+void store_prefetch_record(const struct store_reader *reader, uint64_t hash);
 
 /*
  * Where a walk stands. Zeroed: at the start; with only a key set: at the first

@@ -129,7 +129,7 @@ static void adopt(struct writer *writer, struct store_op *first, size_t count)
 	add(&published->commits, 1);
 	lower_soonest(published, apply->soonest);
 	publish(writer);
-	cache_uncover(&writer->apply.brought);
+	cache_publish(&writer->apply.staged);
 }
 
 static int commit(struct writer *writer, DB_TXN *txn)

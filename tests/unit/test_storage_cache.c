@@ -21,14 +21,14 @@
 
 static struct cache cache;
 static struct change_table *changes;
-static struct cache_brought brought;
+static struct cache_staged staged;
 
 static void set_up_alone(void)
 {
 	ck_assert_int_eq(cache_init(&cache, SMALL_BYTES), 0);
 	changes = change_table_new();
 	ck_assert_ptr_nonnull(changes);
-	brought.count = 0;
+	staged.count = 0;
 }
 
 static void tear_down_alone(void)
@@ -202,57 +202,57 @@ START_TEST(test_no_cache)
 }
 END_TEST
 
-/* --- what a writer brings ------------------------------------------------ */
+/* --- what a writer stages ------------------------------------------------ */
 
-static void bring(const char *key, const char *record)
+static void stage(const char *key, const char *record)
 {
-	cache_bring(&cache, key_hash(key, strlen(key)), key, strlen(key),
-		    record, strlen(record), &brought);
+	cache_stage(&cache, key_hash(key, strlen(key)), key, strlen(key),
+		    record, strlen(record), &staged);
 }
 
-START_TEST(test_brought_is_hidden_until_uncovered)
+START_TEST(test_staged_is_hidden_until_published)
 {
 	put("a", "old", 3);
-	bring("a", "new");
-	bring("b", "first");
+	stage("a", "new");
+	stage("b", "first");
 	expect_none("a");
 	expect_none("b");
-	cache_uncover(&brought);
+	cache_publish(&staged);
 	expect("a", "new");
 	expect("b", "first");
-	ck_assert_uint_eq(brought.count, 0);
+	ck_assert_uint_eq(staged.count, 0);
 }
 END_TEST
 
 START_TEST(test_aborted_is_never_found)
 {
 	put("a", "old", 3);
-	bring("a", "bad");
-	bring("b", "bad");
-	brought.count = 0;
-	bring("c", "good");
-	cache_uncover(&brought);
+	stage("a", "bad");
+	stage("b", "bad");
+	staged.count = 0;
+	stage("c", "good");
+	cache_publish(&staged);
 	expect_none("a");
 	expect_none("b");
 	expect("c", "good");
 	/* A reader finds the old one in the database. */
 	put("a", "old", 3);
 	expect("a", "old");
-	bring("b", "new");
-	cache_uncover(&brought);
+	stage("b", "new");
+	cache_publish(&staged);
 	expect("b", "new");
 }
 END_TEST
 
 START_TEST(test_the_last_change_of_a_transaction_counts)
 {
-	bring("a", "1");
-	bring("a", "2");
-	bring("b", "1");
-	bring("b", "longer than before");
-	bring("c", "1");
+	stage("a", "1");
+	stage("a", "2");
+	stage("b", "1");
+	stage("b", "longer than before");
+	stage("c", "1");
 	cache_drop(&cache, key_hash("c", 1));
-	cache_uncover(&brought);
+	cache_publish(&staged);
 	expect("a", "2");
 	expect("b", "longer than before");
 	expect_none("c");
@@ -265,12 +265,12 @@ START_TEST(test_what_is_too_big_is_dropped)
 
 	memset(big, 'x', CACHE_RECORD_MAX + 1);
 	put("a", "old", 3);
-	bring("a", big);
-	cache_uncover(&brought);
+	stage("a", big);
+	cache_publish(&staged);
 	expect_none("a");
 	big[CACHE_RECORD_MAX] = '\0';
-	bring("a", big);
-	cache_uncover(&brought);
+	stage("a", big);
+	cache_publish(&staged);
 	expect("a", big);
 }
 END_TEST
@@ -280,16 +280,16 @@ START_TEST(test_too_many_are_dropped)
 {
 	char key[16];
 
-	for (unsigned i = 0; i < CACHE_BROUGHT_MAX + 9; i++) {
+	for (unsigned i = 0; i < CACHE_STAGED_MAX + 9; i++) {
 		(void)snprintf(key, sizeof(key), "m%u", i);
 		put(key, "old", 3);
-		bring(key, "new");
+		stage(key, "new");
 	}
-	ck_assert_uint_eq(brought.count, CACHE_BROUGHT_MAX);
-	cache_uncover(&brought);
-	for (unsigned i = 0; i < CACHE_BROUGHT_MAX + 9; i++) {
+	ck_assert_uint_eq(staged.count, CACHE_STAGED_MAX);
+	cache_publish(&staged);
+	for (unsigned i = 0; i < CACHE_STAGED_MAX + 9; i++) {
 		(void)snprintf(key, sizeof(key), "m%u", i);
-		if (i < CACHE_BROUGHT_MAX)
+		if (i < CACHE_STAGED_MAX)
 			expect(key, "new");
 		else
 			expect_none(key);
@@ -304,12 +304,12 @@ START_TEST(test_changes_do_not_age_others)
 
 	for (unsigned number = 0; number < 100; number++)
 		put_number(number);
-	bring("hot", "as long as the longest one of them");
+	stage("hot", "as long as the longest one of them");
 	for (unsigned i = 0; i < 20000; i++) {
 		(void)snprintf(record, sizeof(record), "%.*s%u", (int)(i % 25),
 			       "aaaaaaaaaaaaaaaaaaaaaaaaa", i);
-		bring("hot", record);
-		cache_uncover(&brought);
+		stage("hot", record);
+		cache_publish(&staged);
 		expect("hot", record);
 	}
 	for (unsigned number = 0; number < 100; number++)
@@ -330,7 +330,7 @@ static unsigned count_found(const char *letter, unsigned count)
 	return found;
 }
 
-static void bring_new(unsigned count)
+static void stage_new(unsigned count)
 {
 	char key[16], record[1024];
 
@@ -338,8 +338,8 @@ static void bring_new(unsigned count)
 		(void)snprintf(key, sizeof(key), "n%u", number);
 		memset(record, 'x', 100);
 		record[100] = '\0';
-		bring(key, record);
-		cache_uncover(&brought);
+		stage(key, record);
+		cache_publish(&staged);
 	}
 }
 
@@ -348,14 +348,14 @@ START_TEST(test_new_keys_do_not_push_out_old_ones)
 {
 	unsigned before;
 
-	bring_new(1000);
+	stage_new(1000);
 	ck_assert_uint_eq(count_found("n", 1000), 1000);
 	tear_down_alone();
 	set_up_alone();
 	for (unsigned number = 0; number < 6000; number++)
 		put_number(number);
 	before = count_found("k", 6000);
-	bring_new(50000);
+	stage_new(50000);
 	ck_assert_uint_eq(count_found("k", 6000), before);
 	ck_assert_uint_lt(count_found("n", 50000), 10);
 }
@@ -410,7 +410,7 @@ static void tear_down_store(void)
 	rig_done(&rig);
 }
 
-/* The change has brought it into the cache. */
+/* The change has staged it into the cache. */
 static void hit(const char *value)
 {
 	struct store_item item;
@@ -500,7 +500,7 @@ int main(void)
 	tcase_add_test(alone, test_too_big_is_not_put);
 	tcase_add_test(alone, test_ring_turns_over);
 	tcase_add_test(alone, test_no_cache);
-	tcase_add_test(alone, test_brought_is_hidden_until_uncovered);
+	tcase_add_test(alone, test_staged_is_hidden_until_published);
 	tcase_add_test(alone, test_aborted_is_never_found);
 	tcase_add_test(alone, test_the_last_change_of_a_transaction_counts);
 	tcase_add_test(alone, test_what_is_too_big_is_dropped);

@@ -17,14 +17,14 @@
 
 static struct cache cache;
 static struct change_table *changes;
-static struct cache_brought brought;
+static struct cache_staged staged;
 
 static void set_up(void)
 {
 	ck_assert_int_eq(cache_init(&cache, SMALL_BYTES), 0);
 	changes = change_table_new();
 	ck_assert_ptr_nonnull(changes);
-	brought.count = 0;
+	staged.count = 0;
 }
 
 static void tear_down(void)
@@ -77,13 +77,13 @@ static void *watch_main(void *arg)
 	return NULL;
 }
 
-static void bring_long(uint64_t number)
+static void stage_long(uint64_t number)
 {
 	uint64_t words[LONG_WORDS];
 
 	fill_long(words, number);
-	cache_bring(&cache, key_hash("a", 1), "a", 1, words, sizeof(words),
-		    &brought);
+	cache_stage(&cache, key_hash("a", 1), "a", 1, words, sizeof(words),
+		    &staged);
 }
 
 /* In one place, each other one aborted. */
@@ -96,10 +96,10 @@ START_TEST(test_readers_race_with_a_writer)
 		ck_assert_int_eq(
 			pthread_create(&threads[i], NULL, watch_main, NULL), 0);
 	for (uint64_t number = 1; number < LONG_TURNS; number++) {
-		bring_long(number | BAD);
-		brought.count = 0;
-		bring_long(number);
-		cache_uncover(&brought);
+		stage_long(number | BAD);
+		staged.count = 0;
+		stage_long(number);
+		cache_publish(&staged);
 	}
 	atomic_store(&over, true);
 	for (int i = 0; i < 4; i++)

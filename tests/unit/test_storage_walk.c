@@ -199,8 +199,8 @@ START_TEST(test_a_key_has_one_hash)
 	store_op_free(op);
 	ck_assert_int_eq(rig_get(&rig, "key00", &item), STORE_OK);
 	ck_assert_uint_eq(item.hash, hash);
-	ck_assert_uint_eq(store_expect(rig.reader, "key00", 5), hash);
-	store_expect_soon(rig.reader, hash);
+	ck_assert_uint_eq(store_prefetch(rig.reader, "key00", 5), hash);
+	store_prefetch_record(rig.reader, hash);
 	ck_assert_int_eq(store_walk(rig.reader, &cursor, 1, see_hash, &walked),
 			 STORE_OK);
 	ck_assert_uint_eq(walked, hash);
