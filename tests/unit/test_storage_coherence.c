@@ -23,7 +23,7 @@
 
 #define KEYS	    8
 #define READERS	    3
-#define ROUNDS	    200
+#define ROUNDS	    100
 #define BATCH_MAX   12
 #define NUMBERS_MAX (ROUNDS * BATCH_MAX + KEYS + 1)
 #define ROOM	    16384
