@@ -251,7 +251,7 @@ const struct option_row option_rows[] = {
 	{ OPTION_SIZE, OPTION_DATA, .name = "item-cache", .arg = "size",
 	  .preset = "32m", FIELD(item_cache_bytes), .max = 16 * TIB,
 	  .unit = 1, .setting = "item_cache",
-	  .help = "memory for items that were read lately, beside -m; their "
+	  .help = "memory for items read or changed lately, beside -m; their "
 		  "gets need not look into the data; 0: none" },
 	{ OPTION_SYNC, OPTION_DATA, .name = "sync", .arg = "mode",
 	  .preset = "always", .setting = "sync",
