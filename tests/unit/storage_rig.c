@@ -149,6 +149,12 @@ void rig_done(struct rig *rig)
 	remove_tree(rig->dir);
 }
 
+const char *rig_path(struct rig *rig, const char *name)
+{
+	(void)snprintf(rig->path, sizeof(rig->path), "%s/%s", rig->dir, name);
+	return rig->path;
+}
+
 struct store_refused rig_refused(struct rig *rig)
 {
 	struct store_refused refused = {.text = ""};

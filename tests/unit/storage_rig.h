@@ -17,7 +17,8 @@
 #define RIG_START_SECONDS 1700000000
 
 struct rig {
-	char dir[256]; /* made and removed by the rig */
+	char dir[256];	/* made and removed by the rig */
+	char path[600]; /* as rig_path() gave it last */
 	struct store_config config;
 	struct store *store;
 	struct store_client *client;
@@ -36,6 +37,9 @@ void rig_close(struct rig *rig);
 void rig_reopen(struct rig *rig);
 /* Closes what is open, removes the directory. */
 void rig_done(struct rig *rig);
+
+/* The path of a file in its directory; good until the next call. */
+const char *rig_path(struct rig *rig, const char *name);
 
 /* Opens and expects a refusal. */
 struct store_refused rig_refused(struct rig *rig);

@@ -8,8 +8,6 @@
 #include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
 
-#define PATH_MAX_BYTES 600
-
 static struct rig rig;
 
 static void set_up(void)
@@ -24,12 +22,12 @@ static void tear_down(void)
 
 static DB *open_raw(const char *name)
 {
-	char path[PATH_MAX_BYTES];
 	DB *db;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", rig.dir, name);
 	ck_assert_int_eq(db_create(&db, NULL, 0), 0);
-	ck_assert_int_eq(db->open(db, NULL, path, NULL, DB_BTREE, 0, 0), 0);
+	ck_assert_int_eq(
+		db->open(db, NULL, rig_path(&rig, name), NULL, DB_BTREE, 0, 0),
+		0);
 	return db;
 }
 

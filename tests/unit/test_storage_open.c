@@ -30,14 +30,6 @@ static void tear_down(void)
 	rig_done(&rig);
 }
 
-static const char *path_of(const char *name)
-{
-	static char path[PATH_MAX_BYTES];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", rig.dir, name);
-	return path;
-}
-
 /* A store with one item, closed. */
 static void make_store(void)
 {
@@ -48,7 +40,7 @@ static void make_store(void)
 
 static void write_file(const char *name, const void *bytes, size_t size)
 {
-	int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC, 0640);
+	int fd = open(rig_path(&rig, name), O_WRONLY | O_CREAT | O_TRUNC, 0640);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
@@ -58,7 +50,7 @@ static void write_file(const char *name, const void *bytes, size_t size)
 static void overwrite(const char *name, off_t at, const void *bytes,
 		      size_t size)
 {
-	int fd = open(path_of(name), O_WRONLY);
+	int fd = open(rig_path(&rig, name), O_WRONLY);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(pwrite(fd, bytes, size, at), (ssize_t)size);
@@ -67,7 +59,7 @@ static void overwrite(const char *name, off_t at, const void *bytes,
 
 static void remove_file(const char *name)
 {
-	ck_assert_int_eq(unlink(path_of(name)), 0);
+	ck_assert_int_eq(unlink(rig_path(&rig, name)), 0);
 }
 
 static bool is_log(const char *name)
@@ -100,7 +92,7 @@ static void add_to_sum(const char *name, void *arg)
 {
 	uint64_t hash = UINT64_C(14695981039346656037);
 	unsigned char buffer[65536];
-	int fd = open(path_of(name), O_RDONLY);
+	int fd = open(rig_path(&rig, name), O_RDONLY);
 	ssize_t got;
 
 	if (strcmp(name, "LOCK") == 0 || fd < 0) {
@@ -268,7 +260,7 @@ START_TEST(test_a_directory_in_place_of_a_file)
 {
 	make_store();
 	remove_file(own_files[_i]);
-	ck_assert_int_eq(mkdir(path_of(own_files[_i]), 0750), 0);
+	ck_assert_int_eq(mkdir(rig_path(&rig, own_files[_i]), 0750), 0);
 	rig.quiet = true;
 	expect_refusal(STORE_REFUSED_DAMAGED, own_files[_i]);
 }
@@ -306,9 +298,9 @@ static void change_format(uint32_t at, uint32_t number)
 	DB *db;
 
 	ck_assert_int_eq(db_create(&db, NULL, 0), 0);
-	ck_assert_int_eq(
-		db->open(db, NULL, path_of("meta.db"), NULL, DB_BTREE, 0, 0),
-		0);
+	ck_assert_int_eq(db->open(db, NULL, rig_path(&rig, "meta.db"), NULL,
+				  DB_BTREE, 0, 0),
+			 0);
 	ck_assert_int_eq(db->put(db, NULL, &key, &data, 0), 0);
 	ck_assert_int_eq(db->close(db, 0), 0);
 }
@@ -349,8 +341,8 @@ START_TEST(test_a_database_without_a_format)
 	make_store();
 	remove_file("meta.db");
 	ck_assert_int_eq(db_create(&db, NULL, 0), 0);
-	ck_assert_int_eq(db->open(db, NULL, path_of("meta.db"), NULL, DB_BTREE,
-				  DB_CREATE, 0640),
+	ck_assert_int_eq(db->open(db, NULL, rig_path(&rig, "meta.db"), NULL,
+				  DB_BTREE, DB_CREATE, 0640),
 			 0);
 	ck_assert_int_eq(db->close(db, 0), 0);
 	expect_refusal(STORE_REFUSED_DAMAGED, "meta.db");
@@ -403,7 +395,7 @@ END_TEST
 static void open_to_all(const char *name, void *arg)
 {
 	(void)arg;
-	ck_assert_int_eq(chmod(path_of(name), 0666), 0);
+	ck_assert_int_eq(chmod(rig_path(&rig, name), 0666), 0);
 }
 
 /* Root may do everything: this becomes nobody first. */
@@ -418,7 +410,7 @@ START_TEST(test_files_of_somebody_else)
 		make_store();
 		ck_assert_int_eq(chmod(rig.dir, 0777), 0);
 		each_file(open_to_all, NULL);
-		ck_assert_int_eq(chmod(path_of(name), 0), 0);
+		ck_assert_int_eq(chmod(rig_path(&rig, name), 0), 0);
 	}
 	if (geteuid() == 0)
 		ck_assert_int_eq(seteuid(65534), 0);
@@ -443,7 +435,7 @@ START_TEST(test_an_unfinished_store_is_made_again)
 	if (_i >= 3)
 		write_file("meta.db", garbage, 0);
 	make_store();
-	ck_assert_int_eq(access(path_of("CREATING"), F_OK), -1);
+	ck_assert_int_eq(access(rig_path(&rig, "CREATING"), F_OK), -1);
 	rig_open(&rig);
 	rig_expect(&rig, "k", "v");
 }
@@ -477,7 +469,7 @@ START_TEST(test_shared_regions)
 	/* Region files of any kind are made anew. */
 	write_file("__db.001", garbage, sizeof(garbage));
 	rig_open(&rig);
-	ck_assert_int_eq(access(path_of("__db.001"), F_OK), 0);
+	ck_assert_int_eq(access(rig_path(&rig, "__db.001"), F_OK), 0);
 	rig_expect(&rig, "k", "v");
 	rig_close(&rig);
 	rig.config.shared_regions = false;

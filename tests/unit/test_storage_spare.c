@@ -4,10 +4,13 @@
 #include "storage/spare.h"
 
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/unit/run_suite.h"
@@ -15,7 +18,23 @@
 
 #define LOG_BYTES (1U << 20)
 
+int fdatasync(int fd);
+
 static struct rig rig;
+static atomic_bool directories_fail;
+
+/* This program's own: the store syncs by it. */
+int fdatasync(int fd)
+{
+	struct stat st;
+
+	if (atomic_load(&directories_fail) && fstat(fd, &st) == 0 &&
+	    S_ISDIR(st.st_mode)) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_fdatasync, fd);
+}
 
 static void set_up(void)
 {
@@ -29,22 +48,14 @@ static void tear_down(void)
 	rig_done(&rig);
 }
 
-static const char *path_of(const char *name)
-{
-	static char path[512];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", rig.dir, name);
-	return path;
-}
-
 static bool is_there(const char *name)
 {
-	return access(path_of(name), F_OK) == 0;
+	return access(rig_path(&rig, name), F_OK) == 0;
 }
 
 static void make_file(const char *name, const char *text, off_t bytes)
 {
-	int fd = open(path_of(name), O_RDWR | O_CREAT | O_TRUNC, 0640);
+	int fd = open(rig_path(&rig, name), O_RDWR | O_CREAT | O_TRUNC, 0640);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, text, strlen(text)), (int)strlen(text));
@@ -58,7 +69,7 @@ static bool open_expecting(const char *name, int flags, const char *text)
 {
 	char found[16] = "";
 	bool made = false;
-	int fd = spare_open(path_of(name), flags, 0640, &made);
+	int fd = spare_open(rig_path(&rig, name), flags, 0640, &made);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_ge(read(fd, found, sizeof(found) - 1), 0);
@@ -85,7 +96,7 @@ START_TEST(test_what_is_there_or_no_log_stays_what_it_is)
 	ck_assert(!open_expecting("log.0000000007", O_RDWR, "log"));
 	ck_assert(!open_expecting("data.db", O_RDWR | O_CREAT, ""));
 	ck_assert(is_there("spare"));
-	ck_assert_int_lt(spare_open(path_of("log.0000000009"), O_RDWR, 0,
+	ck_assert_int_lt(spare_open(rig_path(&rig, "log.0000000009"), O_RDWR, 0,
 				    &(bool){false}),
 			 0);
 	ck_assert(is_there("spare"));
@@ -98,11 +109,26 @@ START_TEST(test_a_name_that_cannot_be_looked_at_is_not_replaced)
 	const char *name = "log.0000000007";
 
 	make_file("spare", "spare", 0);
-	ck_assert_int_eq(symlink(name, path_of(name)), 0);
-	ck_assert_int_lt(spare_open(path_of(name), O_RDWR | O_CREAT, 0640,
-				    &(bool){false}),
+	ck_assert_int_eq(symlink(name, rig_path(&rig, name)), 0);
+	ck_assert_int_lt(spare_open(rig_path(&rig, name), O_RDWR | O_CREAT,
+				    0640, &(bool){false}),
 			 0);
 	ck_assert(is_there("spare"));
+}
+END_TEST
+
+/* Then what is written there might not be found behind a power cut. */
+START_TEST(test_a_directory_that_cannot_be_synced_is_an_error)
+{
+	bool made = false;
+
+	make_file("spare", "spare", 0);
+	atomic_store(&directories_fail, true);
+	ck_assert_int_lt(spare_open(rig_path(&rig, "log.0000000007"),
+				    O_RDWR | O_CREAT, 0640, &made),
+			 0);
+	ck_assert_int_eq(errno, EIO);
+	ck_assert(!made);
 }
 END_TEST
 
@@ -129,7 +155,7 @@ static struct stat stat_of(const char *name)
 {
 	struct stat st;
 
-	ck_assert_int_eq(stat(path_of(name), &st), 0);
+	ck_assert_int_eq(stat(rig_path(&rig, name), &st), 0);
 	return st;
 }
 
@@ -149,7 +175,7 @@ START_TEST(test_it_is_made_when_a_log_file_was_begun)
 	inode = st.st_ino;
 	ck_assert_int_eq(st.st_size, LOG_BYTES);
 	ck_assert_int_ge(st.st_blocks * 512, LOG_BYTES); /* no hole */
-	fd = open(path_of("spare"), O_RDONLY);
+	fd = open(rig_path(&rig, "spare"), O_RDONLY);
 	ck_assert_int_eq(read(fd, bytes, LOG_BYTES), LOG_BYTES);
 	ck_assert_mem_eq(bytes, zeros, LOG_BYTES);
 	(void)close(fd);
@@ -244,6 +270,8 @@ int main(void)
 	tcase_add_test(tcase, test_what_is_there_or_no_log_stays_what_it_is);
 	tcase_add_test(tcase,
 		       test_a_name_that_cannot_be_looked_at_is_not_replaced);
+	tcase_add_test(tcase,
+		       test_a_directory_that_cannot_be_synced_is_an_error);
 	tcase_add_test(tcase, test_it_is_made_when_a_log_file_was_begun);
 	tcase_add_test(tcase, test_a_log_file_that_is_still_empty_is_no_damage);
 	tcase_add_test(tcase, test_it_is_not_made_for_syncs_of_much);
