@@ -39,7 +39,8 @@ enum fault_action {
 	FAULT_ERROR, /* fails, nothing done; value: errno */
 	FAULT_DELAY, /* done later; value: milliseconds */
 	FAULT_SHORT, /* half the bytes are done */
-	FAULT_KILL   /* the process dies instead, as by kill -9 */
+	FAULT_KILL,  /* the process dies instead, as by kill -9 */
+	FAULT_HOLD   /* done when the rule is off; value: its own number */
 };
 
 struct fault_rule {
@@ -69,7 +70,7 @@ struct fault_control *fault_control(void);
 
 /*
  * Asks the rules about a call (or what else it is, too: a set of fault_call)
- * on a file, at an offset if it has one. Sleeps or dies if they say so.
+ * on a file, at an offset if it has one. Sleeps, waits or dies if they say so.
  * FAULT_FAIL: *ret_error is the errno. Thread: any. Keeps errno.
  */
 enum fault_verdict fault_judge(unsigned calls, const char *name, off_t offset,

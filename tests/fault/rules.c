@@ -126,10 +126,19 @@ static void sleep_ms(uint64_t ms)
 		;
 }
 
-static enum fault_verdict act(enum fault_action action, uint64_t value,
-			      int *ret_error)
+/* Until the test takes this rule away, whatever it puts in its place. */
+static void wait_while_held(const struct fault_rule *rule, uint64_t number)
 {
-	switch (action) {
+	while (atomic_load(&rule->action) == FAULT_HOLD &&
+	       atomic_load(&rule->value) == number)
+		sleep_ms(1);
+}
+
+static enum fault_verdict act(const struct fault_rule *rule, int *ret_error)
+{
+	uint64_t value = atomic_load(&rule->value);
+
+	switch ((enum fault_action)atomic_load(&rule->action)) {
 	case FAULT_OFF:
 	case FAULT_COUNT:
 		break;
@@ -145,6 +154,9 @@ static enum fault_verdict act(enum fault_action action, uint64_t value,
 		(void)kill(getpid(), SIGKILL);
 		for (;;)
 			(void)pause();
+	case FAULT_HOLD:
+		wait_while_held(rule, value);
+		break;
 	}
 	return FAULT_PASS;
 }
@@ -162,8 +174,7 @@ enum fault_verdict fault_judge(unsigned calls, const char *name, off_t offset,
 		struct fault_rule *rule = &found->rules[i];
 
 		if (rule_hits(rule, calls, name, offset))
-			verdict = act(atomic_load(&rule->action),
-				      atomic_load(&rule->value), ret_error);
+			verdict = act(rule, ret_error);
 	}
 	errno = kept;
 	return verdict;

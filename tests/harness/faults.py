@@ -14,6 +14,7 @@ cut_power() takes it back, after the server was killed.
 """
 import ctypes
 import errno
+import itertools
 import mmap
 import os
 import random
@@ -29,7 +30,7 @@ OPEN, READ, WRITE, SYNC, SIZE, REMOVE, GROW, BEGIN = (
 ANY_CALL = 63
 LOGS, DATA, ANY_FILE = "data/log.*", "data/data.db", "data/*"
 
-_ACTIONS = {"count": 1, "fail": 2, "delay": 3, "short": 4, "kill": 5}
+_ACTIONS = {"count": 1, "fail": 2, "delay": 3, "short": 4, "kill": 5, "hold": 6}
 _RULES = 8
 _NAME_BYTES = 64
 
@@ -77,6 +78,7 @@ class Faults:
                 mmap.mmap(file.fileno(), 0))
         self._control.free_bytes = TRUTH
         self._control.magic = _MAGIC
+        self._holds = itertools.count(1)
 
     @property
     def free_bytes(self):
@@ -121,6 +123,10 @@ class Faults:
 
     def delay(self, calls, files, ms, first=1, every=1):
         return self._arm("delay", calls, files, ms, first, every)
+
+    def hold(self, calls, files):
+        """Such calls wait until the rule is off, however long."""
+        return self._arm("hold", calls, files, next(self._holds), 1, 1)
 
     def shorten(self, calls, files, first=1, every=1):
         """Such reads or writes do half of what they were asked."""
