@@ -1,4 +1,6 @@
 """Starts that may fail, and what a server said during one of them."""
+import time
+
 from harness.server import SANITIZER_REPORT
 
 
@@ -8,6 +10,7 @@ class Said:
     def __init__(self, server):
         self.path = server.stderr_path
         self.start = self.path.stat().st_size
+        self.since = time.monotonic()
 
     def text(self):
         with open(self.path, "rb") as file:
@@ -16,6 +19,11 @@ class Said:
 
     def lines(self):
         return self.text().splitlines()
+
+    def is_brief(self):
+        """Of errors that go on no more than 5 lines in 10 s are shown."""
+        age_s = time.monotonic() - self.since
+        return len(self.lines()) < 20 + age_s / 10 * 5
 
 
 def try_start(server):
