@@ -1,5 +1,8 @@
 /*
- * run_suite.h - what is left of a test program's main().
+ * run_suite.h - what is left of a test program's main(), and the time limit.
+ *
+ * Each test may take minutes, or as long as $CK_DEFAULT_TIMEOUT says. Nothing
+ * in a test waits for less: it waits for what it waits for.
  */
 #ifndef TESTS_UNIT_RUN_SUITE_H
 #define TESTS_UNIT_RUN_SUITE_H

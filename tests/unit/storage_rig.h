@@ -72,7 +72,7 @@ void rig_expect(struct rig *rig, const char *key, const char *value);
 void rig_expect_missing(struct rig *rig, const char *key);
 void rig_expect_items(struct rig *rig, uint64_t items);
 
-/* Waits, bounded, until done(arg) says true. */
+/* Waits until done(arg) says true. */
 void rig_wait_for(bool (*done)(void *arg), void *arg);
 
 #endif

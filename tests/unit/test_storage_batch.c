@@ -249,7 +249,6 @@ int main(void)
 	TCase *tcase = tcase_create("batch");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_ops_of_a_batch_do_not_meet);
 	tcase_add_loop_test(
 		tcase, test_deletes_leave_no_room_taken, 0,

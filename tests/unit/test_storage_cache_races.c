@@ -175,7 +175,6 @@ int main(void)
 	TCase *tcase = tcase_create("races");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 240);
 	tcase_add_test(tcase, test_readers_race_with_a_writer);
 	tcase_add_test(tcase, test_readers_race_with_a_ring_that_turns);
 	suite_add_tcase(suite, tcase);

@@ -242,7 +242,6 @@ int main(void)
 	TCase *tcase = tcase_create("create");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, test_what_is_missing_is_made, 0,
 			    COUNT(create_cases));
 	tcase_add_loop_test(tcase, test_what_is_dead_is_made_anew, 0,

@@ -148,7 +148,6 @@ int main(void)
 	TCase *tcase = tcase_create("engine");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_percentile_of_one);
 	tcase_add_test(tcase, test_percentiles_of_many);
 	tcase_add_loop_test(tcase, test_numbers_of_a_store, 0, 2);

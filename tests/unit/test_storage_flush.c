@@ -306,7 +306,6 @@ int main(void)
 	TCase *hash = tcase_create("hash");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_flush_cuts_between_two_sets);
 	tcase_add_test(tcase, test_delayed_flush_hides_when_its_time_has_come);
 	tcase_add_test(tcase, test_delayed_flush_fires_without_traffic);
@@ -320,7 +319,6 @@ int main(void)
 	tcase_add_test(tcase, test_touched_items_are_swept_by_their_new_expiry);
 	tcase_add_test(tcase, test_a_clock_that_jumps_ahead_destroys_nothing);
 	tcase_add_checked_fixture(hash, set_up_hash, tear_down);
-	tcase_set_timeout(hash, 60);
 	tcase_add_test(hash, test_expired_items_are_reclaimed_unasked);
 	tcase_add_test(hash, test_flushed_items_are_reclaimed_after_the_grace);
 	suite_add_tcase(suite, tcase);

@@ -17,7 +17,6 @@
 
 #define STAY	  1500
 #define COME_MAX  6000
-#define TIMEOUT	  60
 #define STEPS_MAX 100000
 
 static struct rig rig;
@@ -374,13 +373,11 @@ int main(void)
 	tcase_add_loop_test(walks,
 			    test_comes_to_its_end_while_all_is_stored_anew, 0,
 			    loops);
-	tcase_set_timeout(walks, TIMEOUT);
 	suite_add_tcase(suite, walks);
 	tcase_add_checked_fixture(jobs, set_up, tear_down);
 	tcase_add_loop_test(jobs, test_a_sweep_finds_all_that_are_dead, 0, 2);
 	tcase_add_loop_test(jobs, test_a_purge_deletes_all_with_the_prefix, 0,
 			    2);
-	tcase_set_timeout(jobs, TIMEOUT);
 	suite_add_tcase(suite, jobs);
 	return run_suite(suite);
 }

@@ -234,7 +234,6 @@ int main(void)
 	TCase *tcase = tcase_create("invalidate");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, test_invalidate, 0, COUNT(invalidate_cases));
 	tcase_add_loop_test(tcase, test_invalidate_into_the_past, 0, 2);
 	tcase_add_loop_test(tcase, test_an_older_id_stores_a_stale_item, 0,

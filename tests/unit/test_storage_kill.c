@@ -183,7 +183,6 @@ int main(void)
 	TCase *tcase = tcase_create("kill");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, test_kill_loses_nothing_that_was_durable, 20,
 			    25);
 	tcase_add_test(tcase, test_ids_do_not_repeat_after_a_loose_run);

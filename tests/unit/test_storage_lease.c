@@ -518,7 +518,6 @@ int main(void)
 	TCase *tcase = tcase_create("lease");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_a_lease_is_a_get);
 	tcase_add_test(tcase, test_the_maker_of_an_empty_item_wins);
 	tcase_add_test(tcase, test_a_lease_says_why_nothing_was_there);

@@ -520,7 +520,6 @@ int main(void)
 	Suite *suite = suite_create("storage model");
 	TCase *tcase = tcase_create("model");
 
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, test_random_ops, 0,
 			    (int)(sizeof(shapes) / sizeof(shapes[0])));
 	suite_add_tcase(suite, tcase);

@@ -483,7 +483,6 @@ static TCase *refusals(void)
 	TCase *tcase = tcase_create("refusals");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_the_directory_is_busy);
 	tcase_add_test(tcase, test_data_file_is_missing);
 	tcase_add_test(tcase, test_another_data_file_is_named);
@@ -513,7 +512,6 @@ static TCase *restarts(void)
 	TCase *tcase = tcase_create("restarts");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_makes_the_directory);
 	tcase_add_test(tcase, test_relative_paths);
 	tcase_add_loop_test(tcase, test_an_unfinished_store_is_made_again, 0,

@@ -506,7 +506,6 @@ int main(void)
 	TCase *tcase = tcase_create("ops");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_status);
 	tcase_add_test(tcase, test_flags_expiry_and_id_come_back);
 	tcase_add_loop_test(

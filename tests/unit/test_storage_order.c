@@ -195,7 +195,6 @@ int main(void)
 	Suite *suite = suite_create("storage order");
 	TCase *tcase = tcase_create("order");
 
-	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_it_answers_as_berkeley_db_does);
 	tcase_add_test(tcase, test_it_makes_the_same_tree);
 	tcase_add_test(tcase, test_a_store_can_be_verified);

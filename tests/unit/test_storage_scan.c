@@ -406,7 +406,6 @@ int main(void)
 	TCase *hash = tcase_create("hash");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, test_ranges, 0, RANGES);
 	tcase_add_test(tcase, test_a_step_is_bounded_and_may_be_stopped);
 	tcase_add_loop_test(tcase, test_values_of_all_sizes, 1, 9);
@@ -416,7 +415,6 @@ int main(void)
 	tcase_add_test(tcase, test_order_is_known);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(hash, set_up_hash, tear_down);
-	tcase_set_timeout(hash, 60);
 	tcase_add_test(hash, test_hash_has_no_order);
 	tcase_add_loop_test(hash, test_hash_shows_each_key_once, 1, 4);
 	tcase_add_test(hash, test_hash_goes_on_behind_a_key_that_is_gone);

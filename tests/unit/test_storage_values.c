@@ -370,7 +370,6 @@ int main(void)
 	TCase *tcase = tcase_create("values");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_a_size_is_that_of_the_item);
 	tcase_add_test(tcase, test_number);
 	tcase_add_loop_test(tcase, test_number_in_a_big_value, 0, 2);
