@@ -323,25 +323,36 @@ static enum store_status get(unsigned k, char *room, struct store_item *ret)
 	return store_get(rig.reader, key, strlen(key), room, ROOM, 0, ret);
 }
 
+/* From the database: racing readers may put it into the cache once more. */
+static enum store_status get_past_cache(unsigned k, char *room,
+					struct store_item *ret)
+{
+	enum store_status status;
+	char key[8];
+
+	name_key(k, key);
+	do {
+		cache_drop(&rig.store->cache, key_hash(key, strlen(key)));
+		status = get(k, room, ret);
+	} while (ret->cached);
+	return status;
+}
+
 /* What is in the cache is what is in the database; notes it. */
 static void audit(unsigned k)
 {
 	static char room[ROOM], truth[ROOM];
 	struct store_item item, real;
 	enum store_status status;
-	char key[8];
 
-	name_key(k, key);
 	status = get(k, room, &item);
-	cache_drop(&rig.store->cache, key_hash(key, strlen(key)));
-	ck_assert_int_eq(get(k, truth, &real), status);
+	ck_assert_int_eq(get_past_cache(k, truth, &real), status);
 	atomic_store(&known[k].cas, status == STORE_OK ? real.cas : 0);
 	if (status != STORE_OK) {
 		ck_assert_int_eq(item.expired, real.expired);
 		ck_assert_int_eq(item.flushed, real.flushed);
 		return;
 	}
-	ck_assert(!real.cached);
 	ck_assert_uint_eq(item.cas, real.cas);
 	ck_assert_uint_eq(item.flags, real.flags);
 	ck_assert_int_eq(item.expiry, real.expiry);
@@ -354,13 +365,13 @@ static void audit(unsigned k)
 	atomic_store(&known[k].won, real.won);
 }
 
-/* Lets the readers look while nothing changes. */
+/* Lets the readers look while nothing changes, until they have seen some. */
 static void rest(void)
 {
 	unsigned before = atomic_load(&exact);
 
 	atomic_fetch_add(&epoch, 1);
-	for (int i = 0; i < 1000 && atomic_load(&exact) < before + KEYS; i++)
+	while (atomic_load(&exact) < before + KEYS)
 		(void)usleep(10);
 	atomic_fetch_add(&epoch, 1);
 }
