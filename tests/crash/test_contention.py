@@ -8,6 +8,8 @@ import threading
 
 import pytest
 
+from harness.wait import wait_until
+
 CLIENTS, KEYS, NUMBERS, TEXTS = 64, 200, 20, 20
 
 
@@ -55,7 +57,7 @@ class Client:
 
 
 class Lister:
-    """Walks over all keys until it is told to stop."""
+    """Walks over all keys, again and again, until it is told to stop."""
 
     def __init__(self):
         self.stop, self.walks, self.failure = threading.Event(), 0, None
@@ -82,7 +84,9 @@ def contend(server, rounds):
     lister = Lister()
     threads = [threading.Thread(target=who.run, args=(server,))
                for who in (*clients, lister)]
-    for thread in threads:
+    threads[-1].start()
+    wait_until(lambda: lister.walks or lister.failure, "a walk")
+    for thread in threads[:-1]:
         thread.start()
     for thread in threads[:-1]:
         thread.join()
@@ -90,7 +94,6 @@ def contend(server, rounds):
     threads[-1].join()
     failures = [who.failure for who in (*clients, lister) if who.failure]
     assert not failures, failures[:5]
-    assert lister.walks > 0
     with server.connect() as talk:
         for i in range(NUMBERS):
             assert int(talk.get(b"key-%03d" % i)) == \

@@ -11,6 +11,7 @@ import pytest
 
 from harness.faults import ANY_FILE, SYNC, Faults, cut_power
 from harness.load import Gone, Load, connect
+from harness.wait import DEADLINE_S, wait_until
 
 OPTIONS = ["-m", "1", "-I", "64k", "--log-file-size", "1m",
            "--checkpoint-size", "1m", "-C", "0"]
@@ -45,8 +46,12 @@ class Jobs:
         except Exception as failure:
             self.failures.append(failure)
 
+    def has_asked(self):
+        assert self.thread.is_alive(), self.failures
+        return self.asked
+
     def join(self):
-        self.thread.join(60)
+        self.thread.join(DEADLINE_S)
         assert not self.thread.is_alive()
         assert not self.failures, self.failures[0]
 
@@ -54,19 +59,17 @@ class Jobs:
 def crash_rounds(server, seed, rounds, after_kill):
     rng = random.Random(seed)
     load = Load(server, seed, largest=20_000)
-    asked = 0
     for _ in range(rounds):
         jobs = Jobs(server)
         load.start()
         load.wait_for_acks(rng.randrange(300, 1200))
+        wait_until(jobs.has_asked, "a job")
         server.kill9()
         load.join()
         jobs.join()
         after_kill()
-        asked += jobs.asked
         server.start()
         load.check()
-    assert asked > 0
 
 
 @pytest.mark.parametrize("method", [

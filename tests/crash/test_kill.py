@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from harness.life import Said
 from harness.load import Load
 
 
@@ -46,7 +47,11 @@ def test_term_under_load_keeps_what_was_acknowledged(new_server):
     load = Load(server, seed=random.randrange(10**6))
     load.start()
     load.wait_for_acks(500)
-    assert server.terminate() == 0
+    said = Said(server)
+    status = server.terminate()
+    # The disk has a few seconds for what is in flight.
+    assert status == 0 or \
+        (status == 74 and "cannot be finished" in said.text()), said.text()
     load.join()
     server.start()
     load.check()
