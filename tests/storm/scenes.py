@@ -17,8 +17,11 @@ from typing import NamedTuple
 from harness import tls
 from harness.packet import ask, packet
 from harness.sasl import Sasl
+from harness.served import is_served
 from harness.server import Server
+from harness.talk import Talk
 from harness.tls import Certificates
+from harness.wait import wait_until
 from storm.engine import call
 from storm.witness import Ascii, Binary, Meta
 
@@ -27,6 +30,7 @@ USERS = "ann:secret\nrita:look\n"
 TEXT_ENTRY = b"set auth 0 0 10\r\nann secret\r\n"
 SASL_ENTRY = packet(0x21, b"PLAIN", b"\0ann\0secret")
 NO_FLUSH = "-F"
+PACKET_BEGIN = b"\x80"
 SMALL_LOG = ["--log-file-size", "1m", "--checkpoint-size", "1m"]
 
 
@@ -79,6 +83,19 @@ SCENES = {scene.name: scene for scene in (
           entry=SASL_ENTRY),
     Scene("tls", size_options(MEGABYTE), [NO_FLUSH], places=TLS),
 )}
+
+
+class Begun(Talk):
+    """Has always begun its next packet, so it is never idle, however late a
+    busy machine lets it go on. The server is patient with what has begun."""
+
+    def __init__(self, sock):
+        super().__init__(sock)
+        super().send(PACKET_BEGIN)
+
+    def send(self, data):
+        assert data.startswith(PACKET_BEGIN)
+        super().send(data[1:] + PACKET_BEGIN)
 
 
 class Stage:
@@ -149,11 +166,16 @@ class Stage:
                 is_datagram=True)
         return places
 
+    def _connect(self):
+        if self.context:
+            return tls.connect(self.server, self.context)
+        talk = self.server.connect()
+        return Begun(talk.sock) if "--idle-timeout" in self.scene.more else talk
+
     def client(self, speaks=None):
         """One who is let in, and speaks so."""
         speaks = speaks or self.scene.witnesses[0]
-        talk = tls.connect(self.server, self.context) if self.context \
-            else self.server.connect()
+        talk = self._connect()
         try:
             if self.scene.entry == TEXT_ENTRY:
                 talk.ask(TEXT_ENTRY, b"STORED\r\n")
@@ -164,8 +186,19 @@ class Stage:
             raise
         return speaks(talk)
 
+    def client_afterwards(self):
+        """One who comes behind a storm, when the others leave their places."""
+        def served():
+            client = self.client()
+            if "-c" not in self.scene.more or is_served(client.talk):
+                return client
+            client.talk.close()
+            return None
+        return wait_until(served, "a place")
+
     def restart_plainly(self):
         """A clean stop, and a start with which everybody is let in."""
         self.server.options = self.scene.data
         self.server.listen = PLAIN
+        assert "shutdown asked for" not in self.server.stderr(), "is stopping"
         self.server.restart()

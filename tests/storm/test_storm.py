@@ -3,6 +3,7 @@
 A storm that fails prints its seed and a recording; see tests/storm/run.
 """
 import itertools
+import math
 import random
 
 import pytest
@@ -51,12 +52,12 @@ def scripts_of(seed, count):
 
 def test_a_server_that_ends_is_noticed_and_the_storm_made_short():
     scene = SCENES["unix"]._replace(more=["--enable-shutdown"])
-    calm = [script for script in scripts_of(5, 60)
+    calm = [script for script in scripts_of(5, 24)
             if b"shutdown" not in script.sent()]
-    storm = [*calm[:30], FATAL, *calm[30:]]
+    storm = [*calm[:12], FATAL, *calm[12:]]
     assert Trial(scene, "5", scripts=calm).hold() is None
     assert "shutdown asked for" in Trial(scene, "5", scripts=storm).hold()
-    fewest = reduce(scene, "5", storm, PATIENCE_S, print)
+    fewest = reduce(scene, "5", storm, math.inf, print)
     assert [script.steps for script in fewest] == [[(SEND, b"shutdown\r\n")]]
 
 

@@ -16,7 +16,6 @@ WIDTH = 40
 LOOK_S = 0.2  # between two looks at the server
 RELOAD_LOOKS = 5  # between two reloads of files
 RSS_SLACK = 6  # a sanitizer keeps what was freed
-END_DEADLINE_S = 60
 LOG_LINES = 60
 TORN = 50  # counts that `stats reset` took for one half of a pair only
 FAILURES = (AssertionError, OSError, EOFError, ValueError)
@@ -211,24 +210,20 @@ def compare(before, after, may_lose):
 
 def judge(stage, witnesses):
     """The server is as if nothing had happened, and so is its data."""
-    client = stage.client()
+    client = stage.client_afterwards()
     if stage.server.udp_addresses:
         with stage.server.udp() as udp:
-            wait_until(lambda: is_read_empty(udp), "datagrams read",
-                       END_DEADLINE_S)
+            wait_until(lambda: is_read_empty(udp), "datagrams read")
     with client.talk:
-        wait_until(lambda: is_calm(client), "all connections gone",
-                   END_DEADLINE_S)
+        wait_until(lambda: is_calm(client), "all connections gone")
         check_sums(stats_of(client))
         items = None
         if isinstance(client, Ascii):
-            items, = wait_until(lambda: agrees(client), "a dump of all items",
-                                END_DEADLINE_S)
+            items, = wait_until(lambda: agrees(client), "a dump of all items")
     stage.restart_plainly()
     with stage.server.connect() as talk:
         client = Ascii(talk)
-        after, = wait_until(lambda: agrees(client), "a dump after the restart",
-                            END_DEADLINE_S)
+        after, = wait_until(lambda: agrees(client), "a dump after the restart")
         if items is not None:
             compare(items, after, stage.scene.may_lose)
         for witness in witnesses:
