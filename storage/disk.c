@@ -7,6 +7,7 @@
 #include <db.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -19,7 +20,7 @@
 #include "storage/spare.h"
 
 /* The only mutable globals of the folder: a hook has no other memory. */
-static atomic_ulong failed_syncs, logs_made;
+static atomic_ulong failed_syncs, logs_made, logs_due = ULONG_MAX;
 static atomic_bool broken;
 static atomic_int paced = -1;
 
@@ -146,20 +147,27 @@ static int open_file(const char *path, int flags, ...)
 	return fd;
 }
 
-void disk_pace(int fd)
+void disk_pace(int fd, unsigned long due)
 {
+	atomic_store(&logs_due, due);
 	atomic_store(&paced, fd);
 }
 
+static bool is_late(void)
+{
+	return atomic_load(&logs_made) >= atomic_load(&logs_due);
+}
+
 /*
- * Waits for what the last pause began to write, and begins to write what came
- * since. An error is no matter here: the sync of Berkeley DB's own descriptor
+ * Begins to write what came since the last pause, and waits for what that one
+ * began. An error is no matter here: the sync of Berkeley DB's own descriptor
  * meets it, too.
  */
-static void begin_writing(int fd)
+static void begin_writing(int fd, bool late)
 {
-	(void)sync_file_range(
-		fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
+	unsigned wait = late ? 0 : SYNC_FILE_RANGE_WAIT_BEFORE;
+
+	(void)sync_file_range(fd, 0, 0, wait | SYNC_FILE_RANGE_WRITE);
 }
 
 /* A pause is one between two portions of pages, or else all must wait. */
@@ -170,12 +178,13 @@ static int pause_or_yield(u_long seconds, u_long us)
 		.tv_nsec = (long)(us % 1000000) * 1000,
 	};
 	int fd = atomic_load(&paced);
+	bool late = is_late();
 
 	if (seconds == 0 && us == 0)
 		return sched_yield();
 	if (fd >= 0)
-		begin_writing(fd);
-	return nanosleep(&pause, NULL);
+		begin_writing(fd, late);
+	return late ? 0 : nanosleep(&pause, NULL);
 }
 
 void disk_install(void)

@@ -32,8 +32,11 @@ void disk_install(void);
  * end has all of them to write, and the log's syncs wait behind it. The
  * descriptor stays the caller's, and is not Berkeley DB's, which must see the
  * errors of its own. -1: none.
+ *
+ * Once disk_logs_made() has come to logs_due there are no pauses any more: the
+ * checkpoint is late, and the log would grow as long as it takes.
  */
-void disk_pace(int fd);
+void disk_pace(int fd, unsigned long logs_due);
 
 /* How many syncs of this process have failed so far. */
 unsigned long disk_failed_syncs(void);

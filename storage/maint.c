@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,12 +15,11 @@
 #include "storage/space.h"
 #include "storage/thread.h"
 
-#define TICK_MS		 200
-#define ANSWER_MS	 3000
-#define RETRY_MS	 2000
-#define PAGES_IN_ROW_MIN 32
-#define PAGES_IN_ROW_MAX 4096
-#define PAUSE_US	 2000
+#define TICK_MS	     200
+#define ANSWER_MS    3000
+#define RETRY_MS     2000
+#define PAGES_IN_ROW 32
+#define PAUSE_US     2000
 
 /* Bytes of log written since the first; only differences mean something. */
 static uint64_t log_position(struct env *env)
@@ -91,16 +91,20 @@ int maint_last_checkpoint(struct env *env)
 	return checkpoint(env) == 0 ? 0 : -EIO;
 }
 
-static void set_pace(struct maint *maint, uint32_t pages_in_row)
+static void set_pace(struct env *env)
 {
-	DB_ENV *db_env = maint->env->db_env;
+	DB_ENV *db_env = env->db_env;
 
-	if (pages_in_row < PAGES_IN_ROW_MIN)
-		pages_in_row = PAGES_IN_ROW_MIN;
-	if (pages_in_row > PAGES_IN_ROW_MAX)
-		pages_in_row = PAGES_IN_ROW_MAX;
-	maint->pages_in_row = pages_in_row;
-	(void)db_env->set_mp_max_write(db_env, (int)pages_in_row, PAUSE_US);
+	(void)db_env->set_mp_max_write(db_env, PAGES_IN_ROW, PAUSE_US);
+}
+
+/* From when on a checkpoint that begins now is late: see disk_pace(). */
+static unsigned long logs_due(const struct env *env)
+{
+	const struct store_config *config = env->config;
+	uint64_t files = config->checkpoint_bytes / config->log_file_bytes;
+
+	return disk_logs_made() + (files > 0 ? (unsigned long)files : 1);
 }
 
 static void note_checkpoint(struct maint *maint, int64_t now_ms)
@@ -130,9 +134,11 @@ static int run_checkpoint(struct maint *maint)
 	uint64_t meanwhile;
 	int error;
 
+	disk_pace(maint->data_fd, logs_due(maint->env));
 	error = checkpoint(maint->env);
 	if (error == -ENOSPC && space_give_up_ballast(maint->space))
 		error = checkpoint(maint->env);
+	disk_pace(maint->data_fd, ULONG_MAX);
 	if (error != 0) {
 		maint->not_before_ms = thread_now_ms() + RETRY_MS;
 		return error;
@@ -144,9 +150,6 @@ static int run_checkpoint(struct maint *maint)
 		maint->checkpoint_at = before + meanwhile;
 	maint->checkpoint_at_ms = thread_now_ms();
 	note_checkpoint(maint, maint->checkpoint_at_ms);
-	set_pace(maint, meanwhile > config->checkpoint_bytes
-				? maint->pages_in_row * 4
-				: maint->pages_in_row / 2);
 	return 0;
 }
 
@@ -181,7 +184,7 @@ static void make_room(struct maint *maint)
 		    maint->checkpoint_at / file_bytes &&
 	    thread_now_ms() >= maint->not_before_ms)
 		(void)run_checkpoint(maint);
-	set_pace(maint, maint->pages_in_row);
+	set_pace(maint->env);
 	(void)pthread_mutex_lock(&maint->lock);
 	maint->room_wanted = false;
 	maint->answers++;
@@ -305,13 +308,13 @@ static void *maint_main(void *arg)
 static void begin_pace(struct maint *maint)
 {
 	maint->data_fd = open(maint->space->data_path, O_RDWR | O_CLOEXEC);
-	disk_pace(maint->data_fd);
-	set_pace(maint, PAGES_IN_ROW_MIN);
+	disk_pace(maint->data_fd, ULONG_MAX);
+	set_pace(maint->env);
 }
 
 static void end_pace(struct maint *maint)
 {
-	disk_pace(-1);
+	disk_pace(-1, ULONG_MAX);
 	if (maint->data_fd >= 0)
 		(void)close(maint->data_fd);
 }

@@ -2,10 +2,11 @@
  * maint.h - the disk's housekeeping: trickle, checkpoints, log removal.
  *
  * A checkpoint (every so many bytes of log, or seconds) writes all dirty
- * pages, paced, so that nobody waits for the disk behind it. If checkpoints
- * fall behind the log, the pace is raised. After one, the log files that
- * nothing needs are removed; never by Berkeley DB itself, which knows nothing
- * of backups. In a full cache pages are written ahead of them: trickle.h.
+ * pages, paced, so that nobody waits for the disk behind it; but once as much
+ * log has come meanwhile, it goes on without pauses. After one, the log files
+ * that nothing needs are removed; never by Berkeley DB itself, which knows
+ * nothing of backups. In a full cache pages are written ahead of them:
+ * trickle.h.
  *
  * Threads: start and stop by main; one thread of its own.
  */
@@ -52,7 +53,6 @@ struct maint {
 	uint64_t checkpoint_at;	  /* log position of the last one */
 	int64_t checkpoint_at_ms; /* when, monotonic */
 	int64_t not_before_ms;	  /* after one that failed */
-	uint32_t pages_in_row;	  /* the pace of writing */
 	int data_fd;		  /* see disk_pace(); -1: none */
 };
 
