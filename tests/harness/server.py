@@ -25,6 +25,7 @@ from harness.talk import Talk
 from harness.udp import Udp
 from harness.wait import DEADLINE_S, wait_until
 
+STOP_S = 5  # a server that ends gives up a disk that stands still so long
 ROOT = Path(__file__).resolve().parents[2]
 # True when the tests are put against memcached itself.
 REFERENCE = os.path.basename(os.environ.get("MEMCACHEDB", "")) == "memcached"
@@ -62,6 +63,19 @@ def run_to_end(*options, cwd=None, env=None, **popen):
         capture_output=True, text=True, errors="replace", check=False, **popen)
     assert not SANITIZER_REPORT.search(done.stderr), done.stderr
     return done.returncode, done.stdout, done.stderr
+
+
+def on_free_port(start):
+    """start(port) with a port that was free; another one if it is no more."""
+    while True:
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            port = sock.getsockname()[1]
+        try:
+            return start(port)
+        except AssertionError as failure:
+            if "Address already in use" not in str(failure):
+                raise
 
 
 class Server:
