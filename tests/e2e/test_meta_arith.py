@@ -94,21 +94,21 @@ ANSWERS = {
         > ma n t N100
         < HD t-1
         > ma n t
-        <~ HD t(99|100|101)
+        <~ HD t([4-9][0-9]|10[01])
         > ma m N100 J7 T1000
         < HD
         > mg m t
-        <~ HD t(999|1000|1001)
+        <~ HD t(9[4-9][0-9]|100[01])
     """,
     "T sets the time": """
         > ma n N0
         < HD
         > ma n T100 t
-        <~ HD t(99|100|101)
+        <~ HD t([4-9][0-9]|10[01])
         > mg n t
-        <~ HD t(99|100|101)
+        <~ HD t([4-9][0-9]|10[01])
         > ma n t T0
-        <~ HD t(99|100|101)
+        <~ HD t([4-9][0-9]|10[01])
     """,
     "flags of the answer in order": """
         > set n 0 0 1
@@ -179,7 +179,7 @@ ANSWERS = {
         > ma n
         < HD
         > mg n v f t
-        <~ VA 2 f7 t(99|100|101)
+        <~ VA 2 f7 t([4-9][0-9]|10[01])
         < 10
     """,
     "one error for all bad flags": """

@@ -20,7 +20,7 @@ ANSWERS = {
         > abc
         < HD
         > mg k v f t
-        <~ VA 3 f5 t(99|100|101)
+        <~ VA 3 f5 t([4-9][0-9]|10[01])
         < abc
         > ms k 2
         > ab
@@ -91,7 +91,7 @@ ANSWERS = {
         > a
         < HD
         > mg k v f t
-        <~ VA 3 f7 t(99|100|101)
+        <~ VA 3 f7 t([4-9][0-9]|10[01])
         < abc
     """,
     "mode is upper case": """
@@ -206,13 +206,13 @@ def test_answer(talk, script, delivery):
         > b
         < HD
         > mg k v f t
-        <~ VA 1 f7 t(99|100|101)
+        <~ VA 1 f7 t([4-9][0-9]|10[01])
         < b
         > ms k 1 MA N1000
         > c
         < HD
         > mg k v t
-        <~ VA 2 t(99|100|101)
+        <~ VA 2 t([4-9][0-9]|10[01])
         < bc
         > ms p 1 MP N0
         > a

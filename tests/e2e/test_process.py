@@ -12,7 +12,8 @@ import pytest
 
 from harness.files import program_for_everyone
 from harness.script import ours_only
-from harness.server import REFERENCE, run_to_end, user_options
+from harness.server import REFERENCE, STOP_S, run_to_end, user_options
+from harness.wait import within
 
 only_root_can = pytest.mark.skipif(os.geteuid() != 0,
                                    reason="needs root, to change users")
@@ -52,10 +53,7 @@ def test_hup_does_not_end_it(new_server):
             talk.expect_silence()
 
 
-@ours_only
-def test_term_drains_what_was_read(new_server):
-    """Every write is either answered and kept, or not answered."""
-    server = new_server()
+def stop_in_a_pipeline(server):
     with server.connect() as talk:
         sets = b"".join(b"set k%d 0 0 1\r\n1\r\n" % i for i in range(2000))
         talk.send(sets)
@@ -70,6 +68,12 @@ def test_term_drains_what_was_read(new_server):
     server.start()
     with server.connect() as talk:
         assert all(talk.get(b"k%d" % i) == b"1" for i in range(answered))
+
+
+@ours_only
+def test_term_drains_what_was_read(new_server):
+    """Every write is either answered and kept, or not answered."""
+    within(STOP_S, lambda: stop_in_a_pipeline(new_server()))
 
 
 def test_term_does_not_wait_for_idle_or_stuck_clients(new_server):

@@ -4,7 +4,7 @@ import time
 import pytest
 
 from harness.script import ours_only
-from harness.wait import expire_wait, wait_until
+from harness.wait import expire_wait, wait_until, within
 
 pytestmark = ours_only
 
@@ -87,6 +87,11 @@ def test_cas_ids_never_repeat(new_server, how):
         server.start()
 
 
+def revive(talk):
+    talk.set(b"revived", b"1", exptime=2)
+    talk.ask(b"touch revived 1000\r\n", b"TOUCHED\r\n")
+
+
 @both_ends
 def test_expiry_counts_while_down(new_server, how):
     server = new_server()
@@ -96,8 +101,7 @@ def test_expiry_counts_while_down(new_server, how):
         talk.set(b"touched", b"1")
         talk.ask(b"touch touched 1\r\n", b"TOUCHED\r\n")
         talk.set(b"lives", b"1", exptime=1000)
-        talk.set(b"revived", b"1", exptime=2)
-        talk.ask(b"touch revived 1000\r\n", b"TOUCHED\r\n")
+        within(2, lambda: revive(talk))
     stop(server, how)
     expire_wait(2)
     server.start()
@@ -126,9 +130,11 @@ def test_delayed_flush_survives(new_server, how):
     """It comes although the server was down when it was due."""
     server = new_server()
     with server.connect() as talk:
-        talk.set(b"k", b"1")
-        talk.ask(b"flush_all 3\r\n", b"OK\r\n")
-        assert talk.get(b"k") == b"1"
+        def store_and_flush():
+            talk.set(b"k", b"1")
+            talk.ask(b"flush_all 3\r\n", b"OK\r\n")
+            assert talk.get(b"k") == b"1"
+        within(3, store_and_flush)
     stop(server, how)
     expire_wait(3)
     server.start()

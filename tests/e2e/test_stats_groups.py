@@ -272,7 +272,7 @@ def test_conns(server, talk):
         other.ask(b"defghij\r\n", b"STORED\r\n")
         assert shown[address(talk)]["state"] == "conn_parse_cmd"
         assert shown[address(talk)]["listen_addr"] == listening
-        assert shown[address(talk)]["secs_since_last_cmd"] == "0"
+        assert int(shown[address(talk)]["secs_since_last_cmd"]) < 60
         assert shown[address(idle)]["state"] in ("conn_read", "conn_waiting",
                                                  "conn_new_cmd")
         assert shown[listening]["state"] == "conn_listening"

@@ -86,7 +86,7 @@ def test_u48_giant_multigets(new_server, items, size, clients, spare):
             for at in range(0, items, 1000)))
         finish()
         wait_until(lambda: talk.stats()["curr_items"] == str(items),
-                   "all is stored", deadline_s=120)
+                   "all is stored")
     before = server.rss_bytes()
     request = b"get " + b" ".join(b"key%d" % i for i in range(items)) + b"\r\n"
     assert len(request) < 4 << 20

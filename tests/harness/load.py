@@ -21,7 +21,7 @@ import socket
 import threading
 
 from harness.talk import Talk
-from harness.wait import wait_until
+from harness.wait import DEADLINE_S, wait_until
 
 FILLER = random.Random(1).randbytes(256 * 1024)
 SHARED = b"shared-counter"
@@ -347,14 +347,17 @@ class Load:
         return sum(writer.refused for writer in self.writers)
 
     def _wait_for_more(self, number, more, what):
-        goal = number() + more
+        now = number()
+        goal = now + more
 
-        def reached():
+        def gets_on():
             self._raise_failures()
             assert any(thread.is_alive() for thread in self.threads), \
                 f"the server left: {self.server.stderr()}"
-            return number() >= goal
-        wait_until(reached, f"{more} {what} (seed {self.seed})", deadline_s=60)
+            return number() > now
+        while now < goal:
+            wait_until(gets_on, f"{more} {what} (seed {self.seed})")
+            now = number()
 
     def wait_for_acks(self, more):
         """Waits until so many more changes were acknowledged."""
@@ -370,7 +373,7 @@ class Load:
 
     def join(self):
         for thread in self.threads:
-            thread.join(60)
+            thread.join(DEADLINE_S)
             assert not thread.is_alive(), "a client hangs"
         self._raise_failures()
 

@@ -8,7 +8,7 @@ import re
 import socket
 import textwrap
 
-REPLY_DEADLINE_S = 30
+REPLY_DEADLINE_S = 120  # as in wait.py
 
 
 class Talk:

@@ -8,7 +8,8 @@ import socket
 import ssl
 import subprocess
 
-from harness.talk import Talk
+from harness.talk import REPLY_DEADLINE_S, Talk
+from harness.wait import DEADLINE_S
 
 LATEST = ssl.TLSVersion.TLSv1_3
 
@@ -16,7 +17,7 @@ LATEST = ssl.TLSVersion.TLSv1_3
 def openssl(*words, **more):
     """Runs the openssl tool; returns what it prints."""
     return subprocess.run(["openssl", *map(str, words)], check=True,
-                          capture_output=True, text=True, timeout=60,
+                          capture_output=True, text=True, timeout=DEADLINE_S,
                           stdin=subprocess.DEVNULL, **more).stdout
 
 
@@ -73,7 +74,7 @@ def connect(server, context, address=None, session=None):
     """A Talk through TLS. ssl.SSLError, ConnectionError: no handshake."""
     sock = socket.create_connection(address or server.addresses[0])
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.settimeout(30)
+    sock.settimeout(REPLY_DEADLINE_S)
     try:
         return Talk(context.wrap_socket(sock, session=session))
     except BaseException:
