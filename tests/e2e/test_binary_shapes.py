@@ -1,4 +1,6 @@
 """Binary packets in pieces, in crowds, and of impossible shapes: U28, U84."""
+import os
+import socket
 import time
 
 import pytest
@@ -78,14 +80,18 @@ def test_pipeline_in_pieces(server, talk, size):
 def test_u28_miss_answers_at_once(server, talk):
     """A quiet miss, then a noop in a packet of its own: no wait in between.
 
-    Writes that wait for an acknowledgement take 40 ms each, all of them."""
+    Of a client that sends a small packet only when all before it are
+    acknowledged. Those that wait for that take 40 ms, all but the first."""
     with server.connect() as binary:
-        start = time.monotonic()
+        binary.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+        took = []
         for i in range(500):
+            start = time.monotonic()
             binary.send(packet(GETKQ, b"none", opaque=i))
             binary.send(packet(NOOP, opaque=i))
             assert read_answer(binary)[:2] == (NOOP, 0)
-        assert time.monotonic() - start < 500 * 0.04
+            took.append(time.monotonic() - start)
+        assert min(took[100:]) < 0.04
 
 
 # ---- shapes that no opcode has ----------------------------------------------
@@ -178,8 +184,10 @@ def test_half_a_packet_and_gone(server, talk):
 
 
 @ours_only
-def test_u84_every_opcode_with_odd_lengths(server, talk):
+def test_u84_every_opcode_with_odd_lengths(new_server):
     """Nothing dies, nobody else notices, and no head makes memory grow."""
+    server = new_server()
+    talk = server.connect()
     talk.set(b"canary", b"1")
     before = server.rss_bytes()
     lengths = [(0, 0, 0), (0, 255, 255), (0, 255, 3), (250, 0, 250),
@@ -196,13 +204,16 @@ def test_u84_every_opcode_with_odd_lengths(server, talk):
                 while binary._fill():
                     pass
                 assert len(binary.buffer) < 4096 or opcode == STAT
-    assert server.rss_bytes() < before + (32 << 20)
+    if not os.environ.get("MEMCACHEDB_SAN"):  # that keeps what was freed
+        assert server.rss_bytes() < before + (32 << 20)
     assert talk.get(b"canary") == b"1"
 
 
 @ours_only
-def test_u84_a_large_head_takes_no_memory(server, talk):
+def test_u84_a_large_head_takes_no_memory(new_server):
     """Memory comes as the bytes do, not as they are announced."""
+    server = new_server()
+    talk = server.connect()
     before = server.rss_bytes()
     others = []
     for _ in range(50):
