@@ -6,9 +6,10 @@ import subprocess
 
 import pytest
 
+from harness.files import sockets_of
 from harness.script import ours_only
-from harness.server import (DEADLINE_S, REFERENCE, find_program, run_to_end,
-                            user_options)
+from harness.server import (DEADLINE_S, REFERENCE, find_program,
+                            on_free_port, run_to_end, user_options)
 from harness.wait import wait_until
 
 
@@ -37,15 +38,10 @@ def test_several_addresses(new_server, how):
     exchange(server, ("127.0.0.2", server.addresses[1][1]))
 
 
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
-
-
 def test_address_with_port(new_server):
-    port = free_port()
-    server = new_server(listen=("-l", f"127.0.0.1:{port}"))
+    def start(port):
+        return port, new_server(listen=("-l", f"127.0.0.1:{port}"))
+    port, server = on_free_port(start)
     assert server.addresses == [("127.0.0.1", port)]
     exchange(server, None)
 
@@ -77,13 +73,10 @@ def test_address_in_use_is_refused(server, tmp_path):
 def test_default_address_is_loopback(new_server):
     server = new_server(listen=())
     assert {address for address, _ in server.addresses} <= {"127.0.0.1", "::1"}
-    listening = [line.split()[1:4] for table in ("tcp", "tcp6")
-                 for line in open(f"/proc/{server.pid}/net/{table}")
-                 if line.split()[3] == "0A"]
-    port = f"{server.port:04X}"
-    hosts = {local.split(":")[0] for local, _, _ in listening
-             if local.endswith(":" + port)}
-    assert hosts == {"0100007F"}
+    listening = [words[1] for table in ("tcp", "tcp6")
+                 for words in sockets_of(server.pid, table)
+                 if words[3] == "0A"]
+    assert listening == [f"0100007F:{server.port:04X}"]
 
 
 def test_no_port_at_all(tmp_path):

@@ -196,7 +196,8 @@ def test_reclaimed_counts_what_is_swept(new_server):
 
 
 @ours_only  # memcached counts by the second
-def test_reclaimed_counts_what_takes_the_place_of_a_dead_item(talk):
+def test_reclaimed_counts_what_takes_the_place_of_a_dead_item(new_server):
+    talk = new_server().connect()
     talk.set(b"k", b"1")
     before = talk.stats()
     talk.set(b"k", b"2")
@@ -242,7 +243,9 @@ def test_traffic_is_counted(talk):
         assert 100_000 < grown < 110_000, name
 
 
-def test_connections_are_counted(server, talk):
+def test_connections_are_counted(new_server):
+    server = new_server()
+    talk = server.connect()
     before = talk.stats()
     with server.connect() as other:
         other.expect_silence()

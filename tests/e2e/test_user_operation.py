@@ -14,6 +14,11 @@ from harness.wait import wait_until
 
 # ---- U70: relative paths with -d ----------------------------------------------
 
+# What a server makes, of this test or by default; others use "/", too.
+MADE = {"items", "logs", "ports", "run.pid", "data", "data.db", "meta.db",
+        "LOCK"}
+
+
 @ours_only
 def test_u70_relative_paths(tmp_path):
     """The same files both times, whatever the working directory; nothing
@@ -36,7 +41,8 @@ def test_u70_relative_paths(tmp_path):
         assert talk.get(b"k") == b"1"
     assert sorted(os.listdir(elsewhere)) == ["ports"]
     assert set(os.listdir(here)) == {"items", "logs", "ports"}
-    assert set(os.listdir("/")) == before
+    new = set(os.listdir("/")) - before
+    assert not [name for name in new if name in MADE or "log." in name]
 
 
 # ---- U74: more connections wanted than descriptors allowed ----------------------

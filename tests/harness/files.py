@@ -23,9 +23,25 @@ def process_is_gone(pid):
     """True if it has ended; nobody may have collected it yet."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
     return status.rpartition(")")[2].split()[0] == "Z"
+
+
+def sockets_of(pid, table):
+    """The lines of /proc/net/<table> that are about a process's sockets.
+
+    Each as its words; the table has those of everybody.
+    """
+    own = set()
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            own.add(os.readlink(fd))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+    return [words for words in map(str.split, lines)
+            if f"socket:[{words[9]}]" in own]
 
 
 def program_for_everyone(directory):
