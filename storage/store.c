@@ -403,11 +403,14 @@ void store_op_free(struct store_op *op)
 	free(op);
 }
 
+int64_t store_seconds(int64_t us)
+{
+	return us / 1000000 - (us % 1000000 < 0);
+}
+
 int64_t store_now_seconds(const struct store *store)
 {
-	int64_t us = store->config.now_us(store->config.arg);
-
-	return us / 1000000 - (us % 1000000 < 0);
+	return store_seconds(store->config.now_us(store->config.arg));
 }
 
 void store_counts(const struct store *store, struct store_counts *ret)

@@ -52,6 +52,9 @@ struct store {
 	struct jobs jobs;
 };
 
+/* Microseconds as seconds, rounded down. */
+int64_t store_seconds(int64_t us);
+
 /* The clock of expiry: seconds since 1970, rounded down. Thread: any. */
 int64_t store_now_seconds(const struct store *store);
 

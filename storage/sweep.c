@@ -21,17 +21,15 @@
 /* One step's harvest. */
 struct step {
 	struct sweep *sweep;
-	int64_t now_seconds;
-	uint64_t reclaim_cutoff;
 	struct store_op *first, *last;
 	size_t rows, dead;
 	bool no_memory;
 };
 
-static bool is_dead(const struct step *step, const struct record *record)
+static bool is_dead(const struct sweep *sweep, const struct record *record)
 {
-	return record_expired(record, step->now_seconds) ||
-	       record_flushed(record, step->reclaim_cutoff);
+	return record_expired(record, sweep->now_seconds) ||
+	       record_flushed(record, sweep->reclaim_cutoff);
 }
 
 static enum walk_verdict collect(void *arg, const struct walk_row *row)
@@ -42,7 +40,7 @@ static enum walk_verdict collect(void *arg, const struct walk_row *row)
 	struct store_op *op;
 
 	step->rows++;
-	if (!is_dead(step, record)) {
+	if (!is_dead(sweep, record)) {
 		if (record->expiry != 0 && record->expiry < sweep->pass_soonest)
 			sweep->pass_soonest = record->expiry;
 		return WALK_ON;
@@ -68,14 +66,18 @@ static int64_t wall_us(const struct sweep *sweep)
 	return config->now_us(config->arg);
 }
 
-/* Compares how far the two clocks have gone since the last tick. */
+/* Compares how far the two clocks have gone since the last look. */
 static void watch_clock(struct sweep *sweep)
 {
-	int64_t wall = wall_us(sweep);
-	int64_t now_ms = thread_now_ms();
-	int64_t ahead =
-		(wall - sweep->last_wall_us) - (now_ms - sweep->last_ms) * 1000;
+	struct published *published = &sweep->store->writer.published;
+	int64_t wall, now_ms, ahead;
 
+	/* First: if a jump has moved it, then the clock shows the jump. */
+	sweep->reclaim_cutoff = atomic_load(&published->reclaim_cutoff);
+	wall = wall_us(sweep);
+	now_ms = thread_now_ms();
+	ahead = (wall - sweep->last_wall_us) - (now_ms - sweep->last_ms) * 1000;
+	sweep->now_seconds = store_seconds(wall);
 	sweep->last_wall_us = wall;
 	sweep->last_ms = now_ms;
 	if (ahead <= JUMP_US)
@@ -88,14 +90,14 @@ static void watch_clock(struct sweep *sweep)
 		(long long)(JUMP_PAUSE_MS / 60000));
 }
 
-static bool pass_is_worthwhile(const struct sweep *sweep, int64_t now_seconds)
+static bool pass_is_worthwhile(const struct sweep *sweep)
 {
 	struct published *published = &sweep->store->writer.published;
 
-	return sweep->known_soonest <= now_seconds ||
-	       atomic_load(&published->soonest) <= now_seconds ||
+	return sweep->known_soonest <= sweep->now_seconds ||
+	       atomic_load(&published->soonest) <= sweep->now_seconds ||
 	       (atomic_load(&published->hidden_items) > 0 &&
-		atomic_load(&published->reclaim_cutoff) > sweep->swept_cutoff);
+		sweep->reclaim_cutoff > sweep->swept_cutoff);
 }
 
 static void begin_pass(struct sweep *sweep)
@@ -105,7 +107,7 @@ static void begin_pass(struct sweep *sweep)
 	memset(&sweep->place, 0, sizeof(sweep->place));
 	sweep->in_pass = true;
 	sweep->pass_soonest = INT64_MAX;
-	sweep->pass_cutoff = atomic_load(&published->reclaim_cutoff);
+	sweep->pass_cutoff = sweep->reclaim_cutoff;
 	/* What is written from now on is not seen, or is seen twice. */
 	atomic_store(&published->soonest, INT64_MAX);
 }
@@ -131,9 +133,6 @@ static bool run_step(struct sweep *sweep, struct step *step)
 	enum store_status status;
 
 	step->sweep = sweep;
-	step->now_seconds = store_now_seconds(sweep->store);
-	step->reclaim_cutoff =
-		atomic_load(&sweep->store->writer.published.reclaim_cutoff);
 	status = walk_records(sweep->agent.reader, &sweep->place, ROWS_PER_STEP,
 			      false, collect, step);
 	harvest = agent_run(&sweep->agent, step->first);
@@ -148,11 +147,16 @@ static bool run_step(struct sweep *sweep, struct step *step)
 	return false;
 }
 
+static bool is_paused(const struct sweep *sweep)
+{
+	return thread_now_ms() < sweep->not_before_ms;
+}
+
 static void run_steps(struct sweep *sweep)
 {
 	size_t rows = 0, dead = 0;
 
-	while (rows < ROWS_PER_TICK && dead < DEAD_PER_TICK) {
+	do {
 		struct step step = {0};
 
 		if (!run_step(sweep, &step) || env_failed(&sweep->store->env))
@@ -160,21 +164,23 @@ static void run_steps(struct sweep *sweep)
 		/* Dead ones have a limit of their own. */
 		rows += step.rows - step.dead;
 		dead += step.dead;
-	}
+		watch_clock(sweep);
+	} while (rows < ROWS_PER_TICK && dead < DEAD_PER_TICK &&
+		 !is_paused(sweep));
 }
 
 static void tick(struct sweep *sweep)
 {
 	struct store *store = sweep->store;
-	int64_t now_seconds = store_now_seconds(sweep->store);
 
-	if (atomic_load(&store->writer.published.next_due) <= now_seconds)
+	watch_clock(sweep);
+	if (atomic_load(&store->writer.published.next_due) <=
+	    sweep->now_seconds)
 		writer_kick(&store->writer);
 	space_renew_ballast(&store->space);
-	watch_clock(sweep);
-	if (thread_now_ms() < sweep->not_before_ms)
+	if (is_paused(sweep))
 		return;
-	if (!sweep->in_pass && pass_is_worthwhile(sweep, now_seconds))
+	if (!sweep->in_pass && pass_is_worthwhile(sweep))
 		begin_pass(sweep);
 	if (sweep->in_pass)
 		run_steps(sweep);

@@ -2,7 +2,10 @@
  * test_storage_flush.c - flush_all: at once, later, over restarts; and how
  * dead items are found and their space is given back.
  */
+#define _GNU_SOURCE /* pthread_getname_np */
+
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -292,6 +295,38 @@ START_TEST(test_a_clock_that_jumps_ahead_destroys_nothing)
 }
 END_TEST
 
+static atomic_int asks_left; /* until the clock jumps */
+
+/* A clock that jumps when the sweep asks for the n-th time. */
+static int64_t jumping_now_us(void *arg)
+{
+	char name[16] = "";
+
+	(void)arg;
+	(void)pthread_getname_np(pthread_self(), name, sizeof(name));
+	if (strcmp(name, "sweep") == 0 && atomic_fetch_sub(&asks_left, 1) == 1)
+		rig_tick(&rig, 7200);
+	return atomic_load(&rig.now_us);
+}
+
+/* Nor does one that jumps in the midst of a sweep: the first looks at all. */
+START_TEST(test_a_clock_that_jumps_during_a_sweep_destroys_nothing)
+{
+	rig.quiet = true;
+	set_many("k", 50, rig_now(&rig) + 3600);
+	rig_close(&rig);
+	rig.config.now_us = jumping_now_us;
+	atomic_store(&asks_left, _i);
+	rig_open(&rig);
+	rig_wait_for(warned, NULL);
+	rig_expect_missing(&rig, "k1");
+	rig_tick(&rig, -7200);
+	rig_expect(&rig, "k1", "value");
+	ck_assert_uint_eq(counts().expired, 0);
+	rig_expect_items(&rig, 50);
+}
+END_TEST
+
 static void set_up_hash(void)
 {
 	rig_init(&rig);
@@ -318,6 +353,9 @@ int main(void)
 	tcase_add_test(tcase, test_expired_items_are_reclaimed_after_a_restart);
 	tcase_add_test(tcase, test_touched_items_are_swept_by_their_new_expiry);
 	tcase_add_test(tcase, test_a_clock_that_jumps_ahead_destroys_nothing);
+	tcase_add_loop_test(
+		tcase, test_a_clock_that_jumps_during_a_sweep_destroys_nothing,
+		1, 8);
 	tcase_add_checked_fixture(hash, set_up_hash, tear_down);
 	tcase_add_test(hash, test_expired_items_are_reclaimed_unasked);
 	tcase_add_test(hash, test_flushed_items_are_reclaimed_after_the_grace);
