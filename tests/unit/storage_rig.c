@@ -1,6 +1,7 @@
 /*
  * storage_rig.c - see storage_rig.h.
  */
+#define _GNU_SOURCE /* pthread_getname_np */
 #include "tests/unit/storage_rig.h"
 
 #include <check.h>
@@ -11,16 +12,53 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #define HEAD_ROOM    24
 #define BUFFER_BYTES 4096
+#define BLOCK_BYTES  4096
+
+/* This program's own: the store asks it how much room there is. */
+int statvfs(const char *path, struct statvfs *ret)
+{
+	(void)path;
+	memset(ret, 0, sizeof(*ret));
+	ret->f_bsize = BLOCK_BYTES;
+	ret->f_frsize = BLOCK_BYTES;
+	ret->f_bavail = RIG_FREE_BYTES / BLOCK_BYTES;
+	return 0;
+}
+
+/* The sweep asks for the time before it looks at anything. */
+static void hold_sweep(struct rig *rig)
+{
+	char name[16] = "";
+
+	(void)pthread_getname_np(pthread_self(), name, sizeof(name));
+	if (strcmp(name, "sweep") != 0)
+		return;
+	(void)pthread_mutex_lock(&rig->sweep_lock);
+	while (rig->sweep_held)
+		(void)pthread_cond_wait(&rig->sweep_change, &rig->sweep_lock);
+	(void)pthread_mutex_unlock(&rig->sweep_lock);
+}
+
+static void set_sweep_held(struct rig *rig, bool held)
+{
+	(void)pthread_mutex_lock(&rig->sweep_lock);
+	rig->sweep_held = held;
+	(void)pthread_cond_broadcast(&rig->sweep_change);
+	(void)pthread_mutex_unlock(&rig->sweep_lock);
+}
 
 static int64_t now_us(void *arg)
 {
 	struct rig *rig = arg;
 
+	if (rig->no_sweep)
+		hold_sweep(rig);
 	return atomic_load(&rig->now_us);
 }
 
@@ -63,6 +101,8 @@ void rig_init(struct rig *rig)
 	(void)snprintf(rig->dir, sizeof(rig->dir), "%s/store-XXXXXX",
 		       tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
 	ck_assert_ptr_nonnull(mkdtemp(rig->dir));
+	(void)pthread_mutex_init(&rig->sweep_lock, NULL);
+	(void)pthread_cond_init(&rig->sweep_change, NULL);
 	atomic_store(&rig->now_us, INT64_C(1000000) * RIG_START_SECONDS);
 	rig->wake_fd = eventfd(0, EFD_CLOEXEC);
 	ck_assert_int_ge(rig->wake_fd, 0);
@@ -93,8 +133,10 @@ void rig_init(struct rig *rig)
 void rig_open(struct rig *rig)
 {
 	struct store_refused refused;
-	int rc = store_open(&rig->config, &rig->store, &refused);
+	int rc;
 
+	set_sweep_held(rig, rig->no_sweep);
+	rc = store_open(&rig->config, &rig->store, &refused);
 	ck_assert_msg(rc == 0, "refused: %s", rc == 0 ? "" : refused.text);
 	ck_assert_int_eq(
 		store_client_new(rig->store, on_wake, rig, &rig->client), 0);
@@ -107,6 +149,7 @@ void rig_close(struct rig *rig)
 
 	store_reader_free(rig->reader);
 	store_client_free(rig->client);
+	set_sweep_held(rig, false); /* to its end */
 	rc = store_close(rig->store);
 	rig->store = NULL;
 	rig->client = NULL;
@@ -144,6 +187,8 @@ void rig_done(struct rig *rig)
 {
 	if (rig->store != NULL)
 		rig_close(rig);
+	(void)pthread_cond_destroy(&rig->sweep_change);
+	(void)pthread_mutex_destroy(&rig->sweep_lock);
 	(void)close(rig->wake_fd);
 	remove_tree(rig->dir);
 }
@@ -303,4 +348,25 @@ void rig_wait_for(bool (*done)(void *arg), void *arg)
 
 	while (!done(arg))
 		(void)nanosleep(&pause, NULL);
+}
+
+struct items {
+	struct rig *rig;
+	uint64_t count;
+};
+
+static bool has_items(void *arg)
+{
+	const struct items *items = arg;
+	struct store_counts counts;
+
+	store_counts(items->rig->store, &counts);
+	return counts.items == items->count;
+}
+
+void rig_wait_for_items(struct rig *rig, uint64_t items)
+{
+	struct items wanted = {rig, items};
+
+	rig_wait_for(has_items, &wanted);
 }

@@ -3,11 +3,13 @@
  *
  * One client and one reader, driven from the test's own thread; every call
  * here waits until the change is durable. Anything unexpected fails the test
- * on the spot.
+ * on the spot. The disk has as much room as the rig says, whatever others do
+ * to it.
  */
 #ifndef TESTS_UNIT_STORAGE_RIG_H
 #define TESTS_UNIT_STORAGE_RIG_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +17,7 @@
 #include "storage/storage.h"
 
 #define RIG_START_SECONDS 1700000000
+#define RIG_FREE_BYTES	  (UINT64_C(1) << 30)
 
 struct rig {
 	char dir[256];	/* made and removed by the rig */
@@ -25,6 +28,11 @@ struct rig {
 	struct store_reader *reader;
 	int wake_fd;
 	_Atomic int64_t now_us; /* the store's clock */
+	/* From the next opening on nothing is swept: what is dead stays. */
+	bool no_sweep;
+	pthread_mutex_t sweep_lock; /* of the next */
+	pthread_cond_t sweep_change;
+	bool sweep_held;
 	atomic_int messages, fatals;
 	char last_message[400];
 	bool quiet; /* messages are expected */
@@ -71,6 +79,8 @@ enum store_status rig_get(struct rig *rig, const char *key,
 void rig_expect(struct rig *rig, const char *key, const char *value);
 void rig_expect_missing(struct rig *rig, const char *key);
 void rig_expect_items(struct rig *rig, uint64_t items);
+/* The same, but of a number that the sweep lowers, or lowered just now. */
+void rig_wait_for_items(struct rig *rig, uint64_t items);
 
 /* Waits until done(arg) says true. */
 void rig_wait_for(bool (*done)(void *arg), void *arg);

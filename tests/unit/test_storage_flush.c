@@ -230,13 +230,13 @@ START_TEST(test_expired_items_are_reclaimed_unasked)
 	set_many("later", 100, rig_now(&rig) + 50);
 	rig_tick(&rig, 10);
 	rig_wait_for(expired_reached, &wanted);
-	rig_expect_items(&rig, 200);
+	rig_wait_for_items(&rig, 200);
 	rig_expect(&rig, "live7", "value");
 	rig_expect(&rig, "later7", "value");
 	rig_tick(&rig, 40);
 	wanted = 1100;
 	rig_wait_for(expired_reached, &wanted);
-	rig_expect_items(&rig, 100);
+	rig_wait_for_items(&rig, 100);
 	ck_assert_uint_eq(counts().bytes > 0, 1);
 }
 END_TEST
@@ -251,7 +251,7 @@ START_TEST(test_expired_items_are_reclaimed_after_a_restart)
 	rig_tick(&rig, 10);
 	rig_open(&rig);
 	rig_wait_for(expired_reached, &wanted);
-	rig_expect_items(&rig, 0);
+	rig_wait_for_items(&rig, 0);
 }
 END_TEST
 
@@ -267,7 +267,7 @@ START_TEST(test_touched_items_are_swept_by_their_new_expiry)
 	store_op_free(op);
 	rig_tick(&rig, 10);
 	rig_wait_for(expired_reached, &wanted);
-	rig_expect_items(&rig, 0);
+	rig_wait_for_items(&rig, 0);
 }
 END_TEST
 
