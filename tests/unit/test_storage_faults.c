@@ -30,7 +30,7 @@ static struct rig rig;
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	bool hold_syncs;
+	int hold_syncs;	     /* 1: each waits until it is 0 */
 	int sync_error;	     /* of the next sync */
 	int log_write_error; /* of every write to the log */
 	int log_room;	     /* bytes that fit the log; 0: all */
@@ -63,6 +63,7 @@ static void set_disk(int *which, int value)
 {
 	(void)pthread_mutex_lock(&disk.lock);
 	*which = value;
+	(void)pthread_cond_broadcast(&disk.change);
 	(void)pthread_mutex_unlock(&disk.lock);
 }
 
@@ -74,14 +75,6 @@ static int get_disk(const int *which)
 	value = *which;
 	(void)pthread_mutex_unlock(&disk.lock);
 	return value;
-}
-
-static void hold_syncs(bool hold)
-{
-	(void)pthread_mutex_lock(&disk.lock);
-	disk.hold_syncs = hold;
-	(void)pthread_cond_broadcast(&disk.change);
-	(void)pthread_mutex_unlock(&disk.lock);
 }
 
 static bool is_file(int fd, const char *part)
@@ -99,20 +92,22 @@ static bool is_file(int fd, const char *part)
 	return name != NULL && strstr(name, part) != NULL;
 }
 
-static bool ballast_is_gone(void)
+static bool ballast_is_there(void *arg)
 {
 	char path[300];
 
+	(void)arg;
 	(void)snprintf(path, sizeof(path), "%s/ballast", rig.dir);
-	return access(path, F_OK) != 0;
+	return access(path, F_OK) == 0;
 }
 
 static int log_error(size_t size)
 {
-	int error = get_disk(&disk.log_write_error);
+	int error;
 
 	(void)pthread_mutex_lock(&disk.lock);
-	if (disk.log_room > 0 && disk.ballast > 0 && ballast_is_gone()) {
+	error = disk.log_write_error;
+	if (disk.log_room > 0 && disk.ballast > 0 && !ballast_is_there(NULL)) {
 		disk.log_room += disk.ballast;
 		disk.ballast = 0;
 	}
@@ -124,13 +119,6 @@ static int log_error(size_t size)
 	return error;
 }
 
-static int write_error_of(int fd, size_t size)
-{
-	if (is_file(fd, "log."))
-		return log_error(size);
-	return is_file(fd, "data.db") ? get_disk(&disk.data_write_error) : 0;
-}
-
 /* Old pages have their blocks already. */
 static bool is_inside(int fd)
 {
@@ -140,20 +128,35 @@ static bool is_inside(int fd)
 	return lseek(fd, 0, SEEK_CUR) < st.st_size;
 }
 
-ssize_t write(int fd, const void *bytes, size_t size)
+/* Under a lock, so that what is set holds for all that is written later. */
+static ssize_t write_data(int fd, const void *bytes, size_t size)
 {
-	int error = write_error_of(fd, size);
+	ssize_t done = -1;
+	int error;
 
+	(void)pthread_mutex_lock(&disk.lock);
+	error = disk.data_write_error;
 	if (error == HALF_FITS) {
 		error = is_inside(fd) || size > 4096 ? 0 : ENOSPC;
 		if (!is_inside(fd) && size > 4096)
 			size = 4096;
 	}
-	if (error != 0) {
+	if (error == 0)
+		done = syscall(SYS_write, fd, bytes, size);
+	else
 		errno = error;
-		return -1;
-	}
-	return syscall(SYS_write, fd, bytes, size);
+	(void)pthread_mutex_unlock(&disk.lock);
+	return done;
+}
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+	int error = is_file(fd, "log.") ? log_error(size) : 0;
+
+	if (is_file(fd, "data.db"))
+		return write_data(fd, bytes, size);
+	errno = error;
+	return error != 0 ? -1 : syscall(SYS_write, fd, bytes, size);
 }
 
 static int read_error_of(int fd)
@@ -217,7 +220,7 @@ START_TEST(test_what_is_not_durable_says_from_when_it_may_be_shown)
 	rig_set(&rig, "touched", "v");
 	set->next = delete;
 	delete->next = touch;
-	hold_syncs(true);
+	set_disk(&disk.hold_syncs, 1);
 	store_submit(rig.client, set);
 	wait_until_applied(touch);
 	for (int i = 0; i < 3; i++) {
@@ -227,7 +230,7 @@ START_TEST(test_what_is_not_durable_says_from_when_it_may_be_shown)
 		ck_assert(!store_shown(rig.client, items[i].shown_from));
 	}
 	ck_assert_ptr_null(store_reap(rig.client));
-	hold_syncs(false);
+	set_disk(&disk.hold_syncs, 0);
 	finish(set, STORE_OK);
 	finish(delete, STORE_OK);
 	finish(touch, STORE_OK);
@@ -245,12 +248,12 @@ START_TEST(test_a_flush_that_is_not_durable_is_not_shown)
 	struct store_op *flush = rig_op(STORE_FLUSH, NULL, NULL);
 
 	rig_set(&rig, "k", "v");
-	hold_syncs(true);
+	set_disk(&disk.hold_syncs, 1);
 	store_submit(rig.client, flush);
 	wait_until_applied(flush);
 	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_NOT_FOUND);
 	ck_assert_uint_ne(item.shown_from, 0);
-	hold_syncs(false);
+	set_disk(&disk.hold_syncs, 0);
 	finish(flush, STORE_OK);
 	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_NOT_FOUND);
 	ck_assert_uint_eq(item.shown_from, 0);
@@ -263,10 +266,10 @@ START_TEST(test_weaker_modes_do_not_wait)
 	rig_close(&rig);
 	rig.config.sync = _i == 0 ? STORE_SYNC_WRITE : STORE_SYNC_INTERVAL;
 	rig_open(&rig);
-	hold_syncs(true);
+	set_disk(&disk.hold_syncs, 1);
 	rig_set(&rig, "k", "v");
 	rig_expect(&rig, "k", "v"); /* checks that it may be shown */
-	hold_syncs(false);
+	set_disk(&disk.hold_syncs, 0);
 	rig_reopen(&rig);
 	rig_expect(&rig, "k", "v");
 }
@@ -279,7 +282,7 @@ START_TEST(test_syncs_are_shared)
 	char key[16];
 	int before;
 
-	hold_syncs(true);
+	set_disk(&disk.hold_syncs, 1);
 	store_submit(rig.client, first);
 	wait_until_applied(first);
 	for (int i = 0; i < 100; i++) {
@@ -287,7 +290,7 @@ START_TEST(test_syncs_are_shared)
 		store_submit(rig.client, rig_op(STORE_SET, key, "v"));
 	}
 	before = get_disk(&disk.syncs);
-	hold_syncs(false);
+	set_disk(&disk.hold_syncs, 0);
 	for (int i = 0; i < 101; i++)
 		store_op_free(rig_reap(&rig));
 	ck_assert_int_le(get_disk(&disk.syncs) - before, 5);
@@ -337,6 +340,8 @@ START_TEST(test_a_failed_sync_of_a_checkpoint_is_the_end)
 	rig_open(&rig);
 	rig_set(&rig, "k", "v");
 	set_disk(&disk.sync_error, EIO);
+	/* There may have been a checkpoint already: give cause for one. */
+	store_submit(rig.client, rig_op(STORE_SET, "l", "v"));
 	rig_wait_for(failed, NULL);
 	rig_close(&rig);
 	atomic_store(&rig.fatals, 0);
@@ -435,17 +440,11 @@ START_TEST(test_a_batch_that_is_run_again_is_done_once)
 }
 END_TEST
 
-static bool ballast_is_there(void *arg)
-{
-	(void)arg;
-	return !ballast_is_gone();
-}
-
 START_TEST(test_the_ballast_comes_and_goes)
 {
 	struct store_op *op = rig_op(STORE_SET, "k", "v");
 
-	ck_assert(!ballast_is_gone());
+	ck_assert(ballast_is_there(NULL));
 	set_disk(&disk.log_write_error, ENOSPC);
 	store_submit(rig.client, op);
 	rig_wait_for(complained, NULL);
@@ -493,7 +492,9 @@ START_TEST(test_a_read_error_is_not_a_miss)
 	struct store_item item;
 
 	fill(500);
-	rig_reopen(&rig);
+	rig_close(&rig);
+	rig.no_sweep = true; /* it reads all, and then it is in the cache */
+	rig_open(&rig);
 	fail_reads(true);
 	ck_assert_int_eq(rig_get(&rig, "f77", &item), STORE_FAILED);
 	ck_assert_int_eq(rig_get(&rig, "none", &item), STORE_FAILED);
@@ -516,8 +517,8 @@ START_TEST(test_a_checkpoint_that_fails_is_tried_again)
 	rig_close(&rig);
 	rig.config.checkpoint_seconds = 1;
 	rig_open(&rig);
-	rig_set(&rig, "k", "v");
 	set_disk(&disk.data_write_error, _i == 0 ? EIO : ENOSPC);
+	rig_set(&rig, "k", "v");
 	rig_wait_for(complained, NULL);
 	rig_set(&rig, "l", "v");
 	rig_expect(&rig, "k", "v");
@@ -532,12 +533,10 @@ END_TEST
 /* The data file ends with a whole page. */
 static bool is_whole(void *arg)
 {
-	char path[300];
 	struct stat st;
 
 	(void)arg;
-	(void)snprintf(path, sizeof(path), "%s/data.db", rig.dir);
-	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(stat(rig_path(&rig, "data.db"), &st), 0);
 	return st.st_size % 8192 == 0;
 }
 
