@@ -250,7 +250,7 @@ START_TEST(test_compaction_runs_once_at_a_time)
 	fill("k", KEYS, 700);
 	ck_assert_int_eq(store_compact(rig.store), 0);
 	rc = store_compact(rig.store);
-	ck_assert(rc == -EALREADY || (rc == 0 && progress().compact_done == 1));
+	ck_assert(rc == -EALREADY || (rc == 0 && progress().compact_done > 0));
 	rig_wait_for(compacted, NULL);
 	ck_assert_int_eq(store_compact(rig.store), 0);
 	rig_wait_for(compacted, NULL);
@@ -260,18 +260,21 @@ END_TEST
 /* All that is written meanwhile is there, and nothing fails. */
 START_TEST(test_compaction_beside_changes)
 {
-	uint64_t runs;
+	uint64_t beside = 0;
 
 	rig_open(&rig);
 	fill("k", KEYS / 2, 300);
 	delete_most("k", KEYS / 2);
-	ck_assert_int_eq(store_compact(rig.store), 0);
-	for (runs = 0; !compacted(NULL); runs++) {
-		fill("new", 50, 300);
-		fill("k", 100, 500);
-		delete_most("k", 100);
+	/* One may end before anything is changed: then another one runs. */
+	while (beside == 0) {
+		ck_assert_int_eq(store_compact(rig.store), 0);
+		while (!compacted(NULL)) {
+			fill("new", 50, 300);
+			fill("k", 100, 500);
+			beside += !compacted(NULL);
+			delete_most("k", 100);
+		}
 	}
-	ck_assert_uint_gt(runs, 0);
 	ck_assert_uint_eq(progress().compact_failed, 0);
 	rig_expect_items(&rig, KEYS / 20 + 50);
 	ck_assert_int_eq(atomic_load(&rig.messages), 0);
