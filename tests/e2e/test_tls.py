@@ -730,8 +730,9 @@ def test_garbage_is_dropped(tls_server, certificates, seed):
         for length in 1, 5, 100, 20000:
             with tls_server.connect() as plain:
                 head = b"" if noise.random() < .5 else b"\x16\x03\x01"
-                plain.send(head + noise.randbytes(length))
+                garbage = head + noise.randbytes(length)
                 try:
+                    plain.send(garbage)
                     plain.finish_sending()
                 except OSError:
                     continue  # dropped already

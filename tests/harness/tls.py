@@ -9,9 +9,9 @@ import ssl
 import subprocess
 
 from harness.talk import REPLY_DEADLINE_S, Talk
-from harness.wait import DEADLINE_S
+from harness.wait import DEADLINE_S, within
 
-LATEST = ssl.TLSVersion.TLSv1_3
+HANDSHAKE_S = 10  # the server's patience
 
 
 def openssl(*words, **more):
@@ -70,8 +70,7 @@ class Certificates:
         return context
 
 
-def connect(server, context, address=None, session=None):
-    """A Talk through TLS. ssl.SSLError, ConnectionError: no handshake."""
+def shake_hands(server, context, address, session):
     sock = socket.create_connection(address or server.addresses[0])
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.settimeout(REPLY_DEADLINE_S)
@@ -80,6 +79,12 @@ def connect(server, context, address=None, session=None):
     except BaseException:
         sock.close()
         raise
+
+
+def connect(server, context, address=None, session=None):
+    """A Talk through TLS. ssl.SSLError, ConnectionError: no handshake."""
+    return within(HANDSHAKE_S, lambda: shake_hands(server, context, address,
+                                                   session))
 
 
 def is_let_in(server, context, address=None):
