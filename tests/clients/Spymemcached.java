@@ -43,7 +43,7 @@ class Spymemcached {
 		plain.setCompressionThreshold(Integer.MAX_VALUE);
 		return new MemcachedClient(new ConnectionFactoryBuilder()
 			.setProtocol(binary ? Protocol.BINARY : Protocol.TEXT)
-			.setOpTimeout(20_000).setTranscoder(plain).build(),
+			.setOpTimeout(120_000).setTranscoder(plain).build(),
 			List.of(server));
 	}
 

@@ -11,8 +11,8 @@ my ($host, $port, $fast) = @ARGV;
 my $module = $fast ? 'Cache::Memcached::Fast' : 'Cache::Memcached';
 eval "require $module" or die $@;
 my $m = $module->new({
-	servers => ["$host:$port"], connect_timeout => 20,
-	$fast ? (io_timeout => 20) : (select_timeout => 20)});
+	servers => ["$host:$port"], connect_timeout => 120,
+	$fast ? (io_timeout => 120) : (select_timeout => 120)});
 my $failures = 0;
 
 sub check {

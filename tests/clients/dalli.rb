@@ -21,7 +21,7 @@ end
 
 Dalli.logger.level = Logger::FATAL
 server = ARGV[0, 2].join(":")
-d = Dalli::Client.new(server, socket_timeout: 20, compress: false,
+d = Dalli::Client.new(server, socket_timeout: 120, compress: false,
                                 value_max_bytes: 2 << 20)
 
 check "set", d.set("k", "value").is_a?(Integer), true

@@ -43,7 +43,7 @@ func login(m *memcache.Client, user, password string) {
 
 func main() {
 	m := memcache.New(os.Args[1] + ":" + os.Args[2])
-	m.Timeout = 20 * time.Second
+	m.Timeout = 120 * time.Second
 	if len(os.Args) == 5 {
 		login(m, os.Args[3], os.Args[4])
 		return

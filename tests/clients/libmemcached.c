@@ -13,6 +13,7 @@
 #define LARGE_BYTES 500000
 #define LIMIT_BYTES (1 << 20)
 #define MANY	    300
+#define PATIENCE_MS 120000
 
 struct round {
 	memcached_st *client;
@@ -338,6 +339,10 @@ int main(int argc, char **argv)
 	round.binary = strcmp(argv[3], "binary") == 0;
 	memcached_behavior_set(round.client, MEMCACHED_BEHAVIOR_BINARY_PROTOCOL,
 			       round.binary);
+	memcached_behavior_set(round.client, MEMCACHED_BEHAVIOR_POLL_TIMEOUT,
+			       PATIENCE_MS);
+	memcached_behavior_set(round.client, MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT,
+			       PATIENCE_MS);
 	check_answer(&round, "server",
 		     memcached_server_add(round.client, argv[1], port),
 		     MEMCACHED_SUCCESS);

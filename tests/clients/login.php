@@ -6,6 +6,8 @@
 [, $host, $port, $user, $password] = $argv;
 $m = new Memcached();
 $m->setOption(Memcached::OPT_BINARY_PROTOCOL, true);
+$m->setOption(Memcached::OPT_POLL_TIMEOUT, 120000);
+$m->setOption(Memcached::OPT_CONNECT_TIMEOUT, 120000);
 if ($user != '')
 	$m->setSaslAuthData($user, $password);
 $m->addServer($host, (int)$port);

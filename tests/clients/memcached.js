@@ -9,7 +9,7 @@ const Memcached = require("memcached");
 
 const [host, port] = process.argv.slice(2);
 const connect = () => new Memcached(`${host}:${port}`,
-	{ timeout: 20000, retries: 0, maxValue: 2 << 20 });
+	{ timeout: 120000, idle: 120000, retries: 0, maxValue: 2 << 20 });
 const client = connect();
 let failures = 0;
 

@@ -20,7 +20,8 @@ function check($what, $got, $wanted)
 $binary = $dialect == 'binary';
 $m = new Memcached();
 $m->setOption(Memcached::OPT_BINARY_PROTOCOL, $binary);
-$m->setOption(Memcached::OPT_RECV_TIMEOUT, 20000000);
+$m->setOption(Memcached::OPT_POLL_TIMEOUT, 120000);
+$m->setOption(Memcached::OPT_CONNECT_TIMEOUT, 120000);
 $m->addServer($host, (int)$port);
 
 check('set', $m->set('k', 'value'), true);

@@ -10,7 +10,8 @@
 [, $host, $port, $handler] = $argv;
 $scheme = $handler == 'memcache' ? 'tcp://' : '';
 ini_set('session.save_handler', $handler);
-ini_set('session.save_path', "$scheme$host:$port");
+$patience = $handler == 'memcache' ? '?timeout=120' : '';
+ini_set('session.save_path', "$scheme$host:$port$patience");
 ini_set('session.use_cookies', '0');
 ini_set('session.cache_limiter', '');
 if (isset($argv[4]))

@@ -3,6 +3,7 @@ import bmemcached
 import pytest
 from bmemcached.exceptions import MemcachedException
 
+from harness.wait import DEADLINE_S
 from known import BINARY, client as about
 
 pytestmark = [
@@ -12,7 +13,8 @@ pytestmark = [
 
 @pytest.fixture
 def client(empty):
-    client = bmemcached.Client([f"127.0.0.1:{empty.port}"], socket_timeout=20)
+    client = bmemcached.Client([f"127.0.0.1:{empty.port}"],
+                               socket_timeout=DEADLINE_S)
     yield client
     client.disconnect_all()
 

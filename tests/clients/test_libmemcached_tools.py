@@ -8,10 +8,18 @@ import subprocess
 
 import pytest
 
-from conftest import LIMIT_S
+from conftest import LIMIT_S, QUICK
+from harness.server import Server
+from harness.wait import DEADLINE_S
 from known import BINARY, TEXT, client
 
 NAME = "libmemcached tools"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server(*QUICK) as made:
+        yield made
 
 
 @pytest.fixture(params=[pytest.param(dialect, marks=client(NAME, dialect))
@@ -37,8 +45,8 @@ def test_memccapable(new_server, option, dialect):
     server = new_server()
     done = subprocess.run(
         ["memccapable", "-h", "127.0.0.1", "-p", str(server.port), option,
-         "-v", "-t", "20"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, timeout=300, check=False)
+         "-v", "-t", str(DEADLINE_S)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, timeout=LIMIT_S, check=False)
     passed = re.findall(rf"^{dialect} .*\[pass\]$", done.stdout, re.M)
     assert len(passed) == 27 and done.returncode == 0, done.stdout
 

@@ -14,7 +14,9 @@ from pymemcache.exceptions import MemcacheClientError
 from conftest import HERE, JAVA, run_program
 from harness.sasl import Sasl
 from harness.server import REFERENCE
+from harness.wait import DEADLINE_S
 from known import BINARY, TEXT, client
+from test_pylibmc import PATIENCE
 
 ITEMS = {f"key{i}": b"%d" % i for i in range(50)}
 REFUSALS = [("ann", "Secret"), ("", "")]
@@ -60,9 +62,9 @@ def test_spymemcached(guarded, java):
     def run(user, password, patience_ms, says):
         run_program(*JAVA, "-cp", java, "Login", "127.0.0.1", guarded.port,
                     user, password, patience_ms, says=says)
-    run("ann", "secret", 20_000, "ok")
+    run("ann", "secret", 120_000, "ok")
     run("ann", "Secret", 500, "refused")
-    run("", "", 20_000, "refused")
+    run("", "", 120_000, "refused")
 
 
 def try_round(client):
@@ -75,7 +77,8 @@ def try_round(client):
 def test_pylibmc(guarded):
     def connect(user, password):
         how = {"username": user, "password": password} if user else {}
-        return pylibmc.Client([f"127.0.0.1:{guarded.port}"], binary=True, **how)
+        return pylibmc.Client([f"127.0.0.1:{guarded.port}"], binary=True,
+                              behaviors=PATIENCE, **how)
     try_round(connect("ann", "secret"))
     for user, password in REFUSALS:
         with pytest.raises(pylibmc.Error):
@@ -87,7 +90,8 @@ def test_pylibmc(guarded):
 def test_bmemcached(guarded):
     def connect(user, password):
         return bmemcached.Client([f"127.0.0.1:{guarded.port}"], user or None,
-                                 password or None, socket_timeout=20)
+                                 password or None,
+                                 socket_timeout=DEADLINE_S)
     try_round(connect("ann", "secret"))
     for user, password in REFUSALS:
         with pytest.raises(bmemcached.exceptions.MemcachedException):
@@ -107,7 +111,7 @@ def guarded_text(new_server, tmp_path):
 @client("pymemcache", TEXT)
 def test_pymemcache(guarded_text):
     """It knows nothing of logins: the application sends a set."""
-    client = Client(("127.0.0.1", guarded_text.port), timeout=20)
+    client = Client(("127.0.0.1", guarded_text.port), timeout=DEADLINE_S)
     with pytest.raises(MemcacheClientError, match="unauthenticated"):
         client.get("k")
     with pytest.raises(MemcacheClientError, match="authentication failure"):

@@ -2,6 +2,9 @@
 
 For a store that keeps its data the proxy must not eject hosts: an ejected key
 would come home to stale data. So auto_eject_hosts is false.
+
+Servers have sockets with names: a port may be somebody else's when its server
+comes back.
 """
 import socket
 import subprocess
@@ -10,7 +13,8 @@ import pytest
 from pymemcache.client.base import Client
 
 from harness.script import ours_only
-from harness.wait import wait_until
+from harness.server import on_free_port
+from harness.wait import DEADLINE_S, wait_until
 from known import TEXT, client as about
 
 pytestmark = about("nutcracker", TEXT)
@@ -22,17 +26,11 @@ store:
   distribution: ketama
   auto_eject_hosts: false
   redis: false
-  timeout: 20000
+  timeout: 120000
   servers:
-   - 127.0.0.1:{ports[0]}:1 first
-   - 127.0.0.1:{ports[1]}:1 second
+   - {servers[0].socket_path}:1 first
+   - {servers[1].socket_path}:1 second
 """
-
-
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
 
 
 def accepts(path):
@@ -40,32 +38,38 @@ def accepts(path):
         return sock.connect_ex(str(path)) == 0
 
 
+def run_proxy(directory, port):
+    """Starts it with this port for its statistics, which it must have."""
+    log = directory / "nutcracker.log"
+    proxy = subprocess.Popen(
+        ["nutcracker", "-c", directory / "nutcracker.yml", "-o", log, "-p",
+         directory / "nutcracker.pid", "-a", "127.0.0.1", "-s", str(port)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def is_up():
+        assert proxy.poll() is None, log.read_text()
+        return accepts(directory / "proxy")
+    wait_until(is_up, "nutcracker listens")
+    return proxy
+
+
 @pytest.fixture
 def proxied(new_server):
     """(a client of the proxy, the two servers)"""
-    servers = [new_server(), new_server()]
+    servers = [new_server(unix=True), new_server(unix=True)]
     directory = servers[0].dir
     path = directory / "proxy"
     (directory / "nutcracker.yml").write_text(CONFIG.format(
-        socket=path, ports=[server.port for server in servers]))
-    with open(directory / "nutcracker.log", "w") as log:
-        proxy = subprocess.Popen(
-            ["nutcracker", "-c", directory / "nutcracker.yml", "-p",
-             directory / "nutcracker.pid", "-a", "127.0.0.1", "-s",
-             str(free_port())], stdout=log, stderr=log)
+        socket=path, servers=servers))
+    proxy = on_free_port(lambda port: run_proxy(directory, port))
     try:
-        def is_up():
-            assert proxy.poll() is None, \
-                (directory / "nutcracker.log").read_text()
-            return accepts(path)
-        wait_until(is_up, "nutcracker listens")
-        client = Client(str(path), default_noreply=False, connect_timeout=20,
-                        timeout=20)
+        client = Client(str(path), default_noreply=False, timeout=DEADLINE_S,
+                        connect_timeout=DEADLINE_S)
         yield client, servers
         client.close()
     finally:
         proxy.terminate()
-        proxy.wait(20)
+        proxy.wait(DEADLINE_S)
 
 
 def test_round(proxied):
@@ -104,11 +108,8 @@ def test_server_that_comes_back(proxied):
     client, servers = proxied
     items = {f"key{i}": b"v%d" % i for i in range(50)}
     assert client.set_many(items) == []
-    first = servers[0]
-    port = first.port
-    first.kill9()
-    first.listen = ["-l", f"127.0.0.1:{port}"]
-    first.start()
+    servers[0].kill9()
+    servers[0].start()
 
     def all_there():
         try:

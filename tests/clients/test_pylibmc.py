@@ -5,15 +5,19 @@ In binary it asks for one key with `getkq` and `noop`, and sets quietly.
 import pylibmc
 import pytest
 
+from harness.wait import DEADLINE_S
 from known import BINARY, TEXT, client as about
 
+PATIENCE = {"connect_timeout": DEADLINE_S * 1000,
+            "_poll_timeout": DEADLINE_S * 1000}
 WAYS = {"plain": {}, "cas": {"cas": True},
         "no_block": {"no_block": True, "tcp_nodelay": True}}
 
 
 def connect(empty, dialect, way):
     return pylibmc.Client([f"127.0.0.1:{empty.port}"],
-                          binary=dialect == BINARY, behaviors=WAYS[way])
+                          binary=dialect == BINARY,
+                          behaviors={**PATIENCE, **WAYS[way]})
 
 
 @pytest.fixture(params=[pytest.param(dialect, marks=about("pylibmc", dialect))

@@ -4,6 +4,7 @@ from pymemcache.client.base import Client
 from pymemcache.exceptions import MemcacheServerError, MemcacheUnknownError
 
 from harness.script import differs
+from harness.wait import DEADLINE_S
 from known import TEXT, client as about
 
 pytestmark = about("pymemcache", TEXT)
@@ -11,7 +12,8 @@ pytestmark = about("pymemcache", TEXT)
 
 @pytest.fixture(params=[True, False], ids=["noreply", "replies"])
 def client(request, empty):
-    client = Client(("127.0.0.1", empty.port), connect_timeout=20, timeout=20,
+    client = Client(("127.0.0.1", empty.port), timeout=DEADLINE_S,
+                    connect_timeout=DEADLINE_S,
                     default_noreply=request.param)
     yield client
     client.close()

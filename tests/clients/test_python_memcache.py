@@ -2,6 +2,7 @@
 import memcache
 import pytest
 
+from harness.wait import DEADLINE_S
 from known import TEXT, client as about
 
 pytestmark = about("python-memcached", TEXT)
@@ -10,7 +11,7 @@ pytestmark = about("python-memcached", TEXT)
 @pytest.fixture
 def client(empty):
     client = memcache.Client([f"127.0.0.1:{empty.port}"], debug=0,
-                             cache_cas=True)
+                             cache_cas=True, socket_timeout=DEADLINE_S)
     yield client
     client.disconnect_all()
 

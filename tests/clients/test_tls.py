@@ -12,6 +12,7 @@ from pymemcache.client.base import Client
 
 from conftest import HERE, run_program
 from harness.tls import openssl
+from harness.wait import DEADLINE_S
 from known import BINARY, TEXT, client
 
 ITEMS = {f"key{i}": b"v" * i * 1000 for i in range(50)}
@@ -53,7 +54,7 @@ def trusting(certificates, name):
 @client("pymemcache", TEXT)
 def test_pymemcache(secured, certificates):
     def connect(name):
-        return Client(("127.0.0.1", secured.port), timeout=20,
+        return Client(("127.0.0.1", secured.port), timeout=DEADLINE_S,
                       tls_context=trusting(certificates, name))
     with pytest.raises(ssl.SSLError):
         connect("other").get("k")
@@ -65,7 +66,7 @@ def test_pymemcache(secured, certificates):
 def test_bmemcached(secured, certificates):
     def connect(name):
         return bmemcached.Client([f"127.0.0.1:{secured.port}"],
-                                 socket_timeout=20,
+                                 socket_timeout=DEADLINE_S,
                                  tls_context=trusting(certificates, name))
     assert connect("other").set("k", "1") is False
     try_round(connect("server"))
