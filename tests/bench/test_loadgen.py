@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from harness.server import ROOT
+from harness.wait import DEADLINE_S
 
 BUILD = os.environ.get("MEMCACHEDB_BUILD", str(ROOT / "build/gcc"))
 KEYS = 500
@@ -18,8 +19,9 @@ def loadgen(server, *options):
     host, port = server.addresses[0]
     done = subprocess.run(
         [f"{BUILD}/bench/loadgen", "--host", host, "--port", str(port),
-         "--keys", str(KEYS), "--connections", "4", *options],
-        capture_output=True, text=True, check=False, timeout=60)
+         "--keys", str(KEYS), "--connections", "4",
+         "--timeout", str(DEADLINE_S), *options],
+        capture_output=True, text=True, check=False, timeout=4 * DEADLINE_S)
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
@@ -84,6 +86,6 @@ def test_a_server_that_does_not_answer(listens, said):
         done = subprocess.run(
             [f"{BUILD}/bench/loadgen", "--connections", "4", "--timeout",
              "0.2", "--port", str(silent.getsockname()[1])],
-            capture_output=True, text=True, check=False, timeout=60)
+            capture_output=True, text=True, check=False, timeout=DEADLINE_S)
     assert done.returncode == 1
     assert said in done.stderr

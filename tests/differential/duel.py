@@ -10,9 +10,9 @@ from differential import rules
 from differential.replies import HEAD, Ids, packet_units, text_units
 from differential.steps import batches
 from harness.server import Server, user_options
+from harness.wait import DEADLINE_S
 
 MEMCACHED = "/usr/bin/memcached"
-DEADLINE_S = 5
 SHRINK_DEADLINE_S = 0.5  # a difference was seen already
 MARK_OPAQUE = 0xf0000000  # no packet of a stream has such a one
 READ_BYTES = 1 << 20
