@@ -4,9 +4,14 @@
 #include "server/exec.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "server/shared.h"
+
+/* What exec_log() says is not said more often than this. */
+#define ACT_LOG_MS 1000
 
 struct exec_entry {
 	enum conn_next (*start)(struct conn *, const struct proto_request *);
@@ -106,6 +111,23 @@ enum conn_next exec_refused(struct conn *conn,
 	if (parsed->code == PROTO_ERR_TOO_LARGE)
 		COUNT(conn->worker, store_too_large);
 	return exec_answer(conn, &parsed->request.form, parsed->code);
+}
+
+void exec_log(const struct conn *conn, struct log_pace *pace,
+	      const char *format, ...)
+{
+	char text[3 * PROTO_KEY_MAX + 64];
+	uint64_t held_back;
+	va_list args;
+
+	if (!log_pace(pace, ACT_LOG_MS, &held_back))
+		return;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	log_write(&conn->worker->server->log, LOG_LEVEL_INFO,
+		  "%s from %s (%llu more since the last such line)", text,
+		  conn->addr, (unsigned long long)held_back);
 }
 
 enum proto_code exec_code(struct worker *worker, enum store_status status)

@@ -18,6 +18,7 @@
 #define SERVER_EXEC_H
 
 #include "server/conn.h"
+#include "server/log.h"
 
 /* What a verb needs before it may start: enum conn_needs. */
 unsigned exec_needs(enum proto_verb verb);
@@ -55,6 +56,13 @@ enum conn_next exec_write(struct conn *conn, struct proto_slice bytes);
  * away for good: a delete that a crash takes back would bring it back.
  */
 enum conn_next exec_write_end(struct conn *conn, struct proto_slice bytes);
+
+/*
+ * Logs what a client has done to everybody, and who it was; at most once a
+ * second for each pace, so that it cannot fill the log.
+ */
+void exec_log(const struct conn *conn, struct log_pace *pace,
+	      const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* What became of an op, as the client is told; failures are counted. */
 enum proto_code exec_code(struct worker *worker, enum store_status status);

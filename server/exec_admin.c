@@ -47,8 +47,9 @@ enum conn_next exec_verbosity(struct conn *conn,
 	return exec_answer(conn, &req->form, PROTO_DONE);
 }
 
-static enum proto_code set_memlimit(struct server *server, uint64_t megabytes)
+static enum proto_code set_memlimit(struct conn *conn, uint64_t megabytes)
 {
+	struct server *server = conn->worker->server;
 	uint64_t bytes = megabytes << 20;
 
 	if (megabytes < MEMLIMIT_MIN_MB)
@@ -58,8 +59,8 @@ static enum proto_code set_memlimit(struct server *server, uint64_t megabytes)
 	if (store_resize_cache(server->store, bytes) != 0)
 		return PROTO_ERR_MEMLIMIT_FIXED;
 	atomic_store(&server->memory_limit_bytes, bytes);
-	log_write(&server->log, LOG_LEVEL_INFO, "cache resized to %llu MB",
-		  (unsigned long long)megabytes);
+	exec_log(conn, &server->memlimit_pace, "cache resized to %llu MB",
+		 (unsigned long long)megabytes);
 	return PROTO_DONE;
 }
 
@@ -69,8 +70,7 @@ enum conn_next exec_memlimit(struct conn *conn, const struct proto_request *req)
 
 	if (!proto_parse_u64(req->args[0], &megabytes))
 		return exec_answer(conn, &req->form, PROTO_ERR_UNKNOWN);
-	return exec_answer(conn, &req->form,
-			   set_memlimit(conn->worker->server, megabytes));
+	return exec_answer(conn, &req->form, set_memlimit(conn, megabytes));
 }
 
 enum conn_next exec_shutdown(struct conn *conn, const struct proto_request *req)

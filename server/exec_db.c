@@ -59,7 +59,6 @@ enum conn_next exec_db_compact(struct conn *conn,
 		return exec_answer(conn, &req->form,
 				   err == -ENOTSUP ? PROTO_ERR_HASH
 						   : PROTO_BUSY);
-	log_write(&server->log, LOG_LEVEL_INFO, "db_compact from %s",
-		  conn->addr);
+	exec_log(conn, &server->compact_pace, "db_compact");
 	return exec_answer(conn, &req->form, PROTO_DONE);
 }

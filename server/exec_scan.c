@@ -169,9 +169,8 @@ enum conn_next exec_pdelete(struct conn *conn, const struct proto_request *req)
 	if (store_delete_prefix(server->store, req->args[0].data,
 				req->args[0].len) != 0)
 		return exec_answer(conn, &req->form, PROTO_BUSY);
-	log_write(&server->log, LOG_LEVEL_INFO, "pdelete %s from %s",
-		  log_escape(prefix, sizeof(prefix), req->args[0].data,
-			     req->args[0].len),
-		  conn->addr);
+	exec_log(conn, &server->pdelete_pace, "pdelete %s",
+		 log_escape(prefix, sizeof(prefix), req->args[0].data,
+			    req->args[0].len));
 	return exec_answer(conn, &req->form, PROTO_DONE);
 }

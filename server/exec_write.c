@@ -8,9 +8,6 @@
 #include "server/pending.h"
 #include "server/shared.h"
 
-/* Flushes are logged, but not more often than this. */
-#define FLUSH_LOG_MS 1000
-
 static enum conn_next no_memory(struct conn *conn,
 				const struct proto_request *req)
 {
@@ -137,7 +134,6 @@ enum conn_next exec_flush(struct conn *conn, const struct proto_request *req)
 {
 	struct server *server = conn->worker->server;
 	struct store_op *op;
-	uint64_t held_back;
 
 	COUNT(conn->worker, cmd_flush);
 	if (!server->options->flush_enabled)
@@ -146,12 +142,8 @@ enum conn_next exec_flush(struct conn *conn, const struct proto_request *req)
 	if (op == NULL)
 		return no_memory(conn, req);
 	op->expiry = req->exptime <= 0 ? 0 : pending_expiry(conn, req->exptime);
-	if (log_pace(&server->flush_pace, FLUSH_LOG_MS, &held_back))
-		log_write(&server->log, LOG_LEVEL_INFO,
-			  "flush_all %lld from %s (%llu more since the last "
-			  "such line)",
-			  (long long)req->exptime, conn->addr,
-			  (unsigned long long)held_back);
+	exec_log(conn, &server->flush_pace, "flush_all %lld",
+		 (long long)req->exptime);
 	pending_expect(op);
 	pending_submit(op);
 	return CONN_AGAIN;

@@ -47,7 +47,7 @@ struct server {
 	struct watch_hub watch;	     /* the log that clients watch */
 	struct access_table *access; /* meta h and l */
 	int64_t started_us;	     /* monotonic */
-	struct log_pace flush_pace;
+	struct log_pace flush_pace, memlimit_pace, compact_pace, pdelete_pace;
 	struct login_thread *login; /* NULL: nobody has to log in */
 	struct log_pace login_pace;
 

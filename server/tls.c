@@ -16,9 +16,13 @@
 #include "server/log.h"
 #include "server/tls_context.h"
 
+/* Clients may ask for a refresh; it is not logged more often than this. */
+#define REFRESH_LOG_MS 1000
+
 struct tls {
 	const struct options *options;
 	const struct log *log;
+	struct log_pace refused_pace, read_pace;
 	pthread_mutex_t lock;	 /* protects the pointer; innermost */
 	SSL_CTX *context;	 /* of new sessions */
 	_Atomic int64_t read_us; /* monotonic: when the files were read */
@@ -59,12 +63,15 @@ int tls_refresh(struct tls *tls)
 {
 	SSL_CTX *fresh, *old;
 	char why[512];
+	uint64_t held_back;
 	int err = tls_context_new(tls->options, &fresh, why, sizeof(why));
 
 	if (err != 0) {
-		log_write(tls->log, LOG_LEVEL_ERROR,
-			  "TLS: the certificates stay those of before: %s",
-			  why);
+		if (log_pace(&tls->refused_pace, REFRESH_LOG_MS, &held_back))
+			log_write(tls->log, LOG_LEVEL_ERROR,
+				  "TLS: the certificates stay those of before: "
+				  "%s",
+				  why);
 		return err;
 	}
 	(void)pthread_mutex_lock(&tls->lock);
@@ -74,7 +81,9 @@ int tls_refresh(struct tls *tls)
 	/* Goes with its last connection. */
 	SSL_CTX_free(old);
 	atomic_store(&tls->read_us, clock_monotonic_us());
-	log_write(tls->log, LOG_LEVEL_INFO, "TLS: certificates read again");
+	if (log_pace(&tls->read_pace, REFRESH_LOG_MS, &held_back))
+		log_write(tls->log, LOG_LEVEL_INFO,
+			  "TLS: certificates read again");
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 """version, verbosity, cache_memlimit, shutdown, quit, debugtime."""
 import re
+import time
 
 import pytest
 
@@ -72,6 +73,28 @@ def test_cache_memlimit_shows_in_stats(new_server):
                                   b"unable to adjust")
             assert talk.stats()["limit_maxbytes"] == shown
             assert talk.stats("settings")["maxbytes"] == shown
+
+
+@ours_only
+@pytest.mark.parametrize("command, said", [
+    (b"cache_memlimit 64", "cache resized to 64 MB from"),
+    (b"pdelete k", "pdelete k from"), (b"db_compact", "db_compact from"),
+    (b"flush_all", "flush_all 0 from")])
+def test_a_client_cannot_fill_the_log(new_server, command, said):
+    """A line a second, which says how many there would have been."""
+    server = new_server()
+    start = time.monotonic()
+    with server.connect() as talk:
+        answers = []
+        for _ in range(60):
+            talk.send(command + b"\r\n")
+            answers.append(talk.line())
+    seconds = time.monotonic() - start
+    lines = [line for line in server.stderr().splitlines() if said in line]
+    assert 1 <= len(lines) <= 1 + seconds
+    held_back = sum(int(re.search(r"\((\d+) more", line).group(1))
+                    for line in lines)
+    assert held_back + len(lines) <= answers.count(b"OK")
 
 
 @pytest.mark.parametrize("word", [b"shutdown", b"shutdown graceful"])
