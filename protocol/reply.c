@@ -64,6 +64,8 @@ static const struct proto_slice lines[PROTO_CODE_COUNT] = {
 	[PROTO_ERR_CRAWLER_SLEEP] =
 		CLIENT_LINE("sleep must be one second or less"),
 	[PROTO_ERR_CRAWLER_DISABLED] = CLIENT_LINE("lru crawler disabled"),
+	[PROTO_ERR_CRAWLER_ENABLED] =
+		LINE("ERROR failed to start lru crawler thread"),
 	[PROTO_ERR_AUTOMOVE_WINDOW] =
 		CLIENT_LINE("automove window too low or too high"),
 	[PROTO_ERR_NO_SPARE_PAGE] =

@@ -106,8 +106,12 @@ enum conn_next exec_lru(struct conn *conn, const struct proto_request *req)
 /* Both are only remembered: the sweep never stops. */
 static enum conn_next enable(struct conn *conn, const struct proto_request *req)
 {
-	atomic_store(&conn->worker->server->crawler_enabled, true);
-	return exec_answer(conn, &req->form, PROTO_DONE);
+	bool was_enabled =
+		atomic_exchange(&conn->worker->server->crawler_enabled, true);
+
+	return exec_answer(conn, &req->form,
+			   was_enabled ? PROTO_ERR_CRAWLER_ENABLED
+				       : PROTO_DONE);
 }
 
 static enum conn_next disable(struct conn *conn,

@@ -224,8 +224,14 @@ def test_pipelined(talk, script, delivery):
         < ERROR
         > lru_crawler metadump
         < ERROR
+        > lru_crawler disable
+        < OK
+        > lru_crawler disable
+        < OK
         > lru_crawler enable
         < OK
+        > lru_crawler enable
+        < ERROR failed to start lru crawler thread
         > lru_crawler sleep 1000000
         < OK
         > lru_crawler sleep 1000001

@@ -60,6 +60,8 @@ static const char *const lines[PROTO_CODE_COUNT] = {
 	[PROTO_ERR_CRAWLER_SLEEP] =
 		"CLIENT_ERROR sleep must be one second or less\r\n",
 	[PROTO_ERR_CRAWLER_DISABLED] = "CLIENT_ERROR lru crawler disabled\r\n",
+	[PROTO_ERR_CRAWLER_ENABLED] =
+		"ERROR failed to start lru crawler thread\r\n",
 	[PROTO_ERR_AUTOMOVE_WINDOW] =
 		"CLIENT_ERROR automove window too low or too high\r\n",
 	[PROTO_ERR_NO_SPARE_PAGE] =
