@@ -44,13 +44,14 @@ enum item_source { ZERO, ITEMS, REQUESTED, RECLAIMED, SWEPT };
 
 /*
  * What Berkeley DB adds to a record at most: a header of 3 bytes and an index
- * of 2 for the key and for the data, both rounded up to 4 bytes.
+ * of 2 for the key and for the data, both rounded up to 4 bytes. Pages that
+ * are filled in any order are two thirds full in the end.
  */
 #define PAGE_OVERHEAD 16
 
 static uint64_t mem_requested(const struct store_counts *counts)
 {
-	return counts->bytes + counts->items * PAGE_OVERHEAD;
+	return (counts->bytes + counts->items * PAGE_OVERHEAD) * 3 / 2;
 }
 
 static uint64_t item_number(enum item_source source,
