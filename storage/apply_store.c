@@ -6,6 +6,11 @@
 #include "storage/dbt.h"
 #include "storage/inplace.h"
 
+/*
+ * Given ids below this move the counter behind them. So it cannot be used up,
+ * and what it counts up to fits into clients' signed numbers.
+ */
+#define GIVEN_ID_MOVES_MAX (UINT64_C(1) << 62)
 /* A partial write of a bigger record is a write of all of it. */
 #define SMALL_RECORD_BYTES 8192
 
@@ -47,7 +52,10 @@ void apply_take_stamp(struct apply *apply, struct store_op *op,
 {
 	struct state *state = &apply->state;
 
-	/* A given id may lie ahead of the counter: never give it again. */
+	/* What moves the counter is the item's place in the order, too. */
+	if (op->assign >= state->next_stamp && op->assign < GIVEN_ID_MOVES_MAX)
+		state->next_stamp = op->assign;
+	/* A given id that has not moved it: never give it again. */
 	if (op->assign == 0 && old->there &&
 	    old->peek.record.cas == state->next_stamp)
 		state->next_stamp++;

@@ -98,7 +98,8 @@ struct store_op {
 	uint32_t flags;	      /* touch, out: the item's */
 	int64_t expiry;	      /* absolute seconds; 0 never; in the past: dead */
 	uint64_t cas;	      /* in: to compare with; out: the item's new id */
-	uint64_t assign;      /* the id it is to get; 0: the next one */
+	uint64_t assign;      /* the id it is to get; 0: the next one. The ids
+				 that follow are higher, if this is below 2^62 */
 	uint64_t delta;	      /* incr, decr */
 	/*
 	 * What else an op may be told; each is heeded by the kinds named.

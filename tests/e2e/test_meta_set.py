@@ -254,6 +254,18 @@ def test_E0_takes_the_next_id(talk):
     assert talk.cas_id(b"k") > before
 
 
+@ours_only
+def test_a_given_id_does_not_come_again(talk):
+    """Not even of a key that was deleted: its next ids are higher."""
+    talk.set(b"a", b"1")
+    ahead = talk.cas_id(b"a") + 2
+    talk.ask(b"ms k 1 E%d\r\na\r\nmd k\r\n" % ahead, b"HD\r\nHD\r\n")
+    for _ in range(4):
+        talk.set(b"k", b"b")
+        assert talk.cas_id(b"k") > ahead
+        ahead = talk.cas_id(b"k")
+
+
 def test_new_id_is_shown(talk):
     talk.send(b"ms k 1 c\r\na\r\n")
     shown = int(talk.line().removeprefix(b"HD c"))

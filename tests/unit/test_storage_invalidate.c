@@ -99,7 +99,7 @@ static void check_invalidate(const struct invalidate_case *c, uint64_t assign)
 	ck_assert_uint_eq(counts.items, 1);
 	ck_assert_uint_eq(counts.bytes, 1 + 9 + (c->flags != 0 ? 4 : 0) +
 						(expiry != 0 ? 8 : 0) +
-						(assign != 0 ? 8 : 0) +
+						(assign == UINT64_MAX ? 8 : 0) +
 						(c->won ? 2 : 0) +
 						strlen(c->value));
 	store_op_free(op);
@@ -108,6 +108,7 @@ static void check_invalidate(const struct invalidate_case *c, uint64_t assign)
 START_TEST(test_invalidate)
 {
 	check_invalidate(&invalidate_cases[_i], 0);
+	check_invalidate(&invalidate_cases[_i], UINT64_MAX);
 	check_invalidate(&invalidate_cases[_i], 5000);
 	check_invalidate(&invalidate_cases[_i], 0);
 }

@@ -330,7 +330,7 @@ START_TEST(test_marks_on_a_big_value)
 	rig_set(&rig, "k", value);
 	op = rig_op(STORE_INVALIDATE, "k", NULL);
 	op->mark_stale = true;
-	op->assign = 77; /* a longer head */
+	op->assign = UINT64_MAX; /* a longer head */
 	rig_do(&rig, op);
 	store_op_free(op);
 	expect_lease(true, false, true);

@@ -310,25 +310,53 @@ START_TEST(test_ids_grow_and_never_repeat)
 }
 END_TEST
 
-START_TEST(test_a_given_id_is_kept_and_not_given_again)
+/* Stores with this id, or with the next one. Returns the id. */
+static uint64_t store_as(const char *key, uint64_t assign)
 {
-	struct store_op *op = rig_op(STORE_SET, "k", "v");
+	struct store_op *op = rig_op(STORE_SET, key, "v");
 	struct store_item item;
+	uint64_t cas;
 
-	op->assign = 3; /* the counter stands at 1 */
-	rig_do(&rig, op);
-	ck_assert_uint_eq(op->cas, 3);
-	store_op_free(op);
-	ck_assert_int_eq(rig_get(&rig, "k", &item), STORE_OK);
-	ck_assert_uint_eq(item.cas, 3);
-	rig_set(&rig, "other", "v"); /* 2 */
-	op = rig_op(STORE_SET, "k", "v");
-	op->compare = true;
-	op->cas = 3;
+	op->assign = assign;
 	rig_do(&rig, op);
 	ck_assert_int_eq(op->status, STORE_OK);
-	ck_assert_uint_ne(op->cas, 3);
+	cas = op->cas;
 	store_op_free(op);
+	ck_assert_int_eq(rig_get(&rig, key, &item), STORE_OK);
+	ck_assert_uint_eq(item.cas, cas);
+	return cas;
+}
+
+START_TEST(test_a_given_id_is_kept_and_not_given_again)
+{
+	ck_assert_uint_eq(store_as("k", 1000), 1000);
+	rig_delete(&rig, "k");
+	ck_assert_uint_eq(store_as("k", 0), 1001);
+	ck_assert_uint_eq(store_as("k", 1500), 1500);
+	rig_delete(&rig, "k");
+	rig_reopen(&rig);
+	ck_assert_uint_eq(store_as("k", 0), 1501);
+	/* A lower one moves nothing. */
+	ck_assert_uint_eq(store_as("k", 7), 7);
+	ck_assert_uint_eq(store_as("k", 0), 1503);
+	/* This is the next one as it is. */
+	ck_assert_uint_eq(store_as("k", 1504), 1504);
+	ck_assert_uint_eq(store_as("k", 0), 1505);
+}
+END_TEST
+
+/* No client can use the counter up, or take it where it is negative. */
+START_TEST(test_a_huge_given_id_does_not_move_the_counter)
+{
+	const uint64_t most = UINT64_C(1) << 62;
+
+	ck_assert_uint_eq(store_as("k", UINT64_MAX), UINT64_MAX);
+	ck_assert_uint_eq(store_as("k", most), most);
+	ck_assert_uint_eq(store_as("k", 0), 3);
+	ck_assert_uint_eq(store_as("k", most - 1), most - 1);
+	ck_assert_uint_eq(store_as("k", most + 1), most + 1);
+	/* Its own id would be next. */
+	ck_assert_uint_eq(store_as("k", 0), most + 2);
 }
 END_TEST
 
@@ -509,6 +537,7 @@ int main(void)
 			    0, 3);
 	tcase_add_test(tcase, test_ids_grow_and_never_repeat);
 	tcase_add_test(tcase, test_a_given_id_is_kept_and_not_given_again);
+	tcase_add_test(tcase, test_a_huge_given_id_does_not_move_the_counter);
 	tcase_add_test(tcase, test_a_given_id_does_not_disturb_a_flush);
 	tcase_add_test(tcase, test_keys_are_opaque_and_up_to_250_bytes);
 	tcase_add_test(tcase, test_an_op_carries_the_callers_bytes);
