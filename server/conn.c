@@ -21,6 +21,13 @@
 #define CONN_GATS_MAX	 16
 #define WORKER_GATS_MAX	 64
 #define WORKER_BYTES_MAX (64 * 1024 * 1024)
+/*
+ * Memory of values on their way in: together, or as much as the cache has if
+ * that is more. It is twice the biggest value at least. Small ones do not
+ * count: they take no more than a connection's input does.
+ */
+#define RECEIVING_MAX	(256 * 1024 * 1024)
+#define RECEIVING_SMALL POOL_BLOCK_BYTES
 
 void conn_set_step(struct conn *conn, enum conn_step step)
 {
@@ -241,6 +248,31 @@ void conn_await(struct conn *conn, bool (*has_come)(struct conn *conn))
 	conn->needs |= CONN_NEEDS_EVENT;
 }
 
+bool conn_may_receive(struct conn *conn, uint32_t bytes)
+{
+	struct server *server = conn->worker->server;
+	uint64_t limit = server->options->cache_bytes;
+
+	if (bytes <= RECEIVING_SMALL)
+		return true;
+	if (limit < RECEIVING_MAX)
+		limit = RECEIVING_MAX;
+	if (atomic_fetch_add(&server->receiving_bytes, bytes) + bytes > limit) {
+		atomic_fetch_sub(&server->receiving_bytes, bytes);
+		return false;
+	}
+	conn->receiving = bytes;
+	return true;
+}
+
+static void conn_has_received(struct conn *conn)
+{
+	if (conn->receiving > 0)
+		atomic_fetch_sub(&conn->worker->server->receiving_bytes,
+				 conn->receiving);
+	conn->receiving = 0;
+}
+
 void conn_read_block(struct conn *conn, char *to, uint32_t bytes,
 		     enum conn_next (*done)(struct conn *conn))
 {
@@ -262,6 +294,7 @@ static enum conn_next step_value(struct conn *conn)
 	}
 	if (part < missing)
 		return CONN_INPUT;
+	conn_has_received(conn);
 	conn_set_step(conn, CONN_COMMAND);
 	return block->done(conn);
 }
@@ -440,6 +473,7 @@ void conn_shut(struct conn *conn)
 		return;
 	store_op_free(conn->op);
 	conn->op = NULL;
+	conn_has_received(conn);
 	login_leave(conn);
 	conn_set_step(conn, CONN_CLOSING);
 	conn_want_input(conn, false);

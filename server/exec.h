@@ -33,8 +33,12 @@ enum conn_next exec_start(struct conn *conn, const struct proto_request *req);
 enum conn_next exec_refused(struct conn *conn,
 			    const struct proto_parsed *parsed);
 
-/* The block of a store command has come whole: conn->op is complete. */
-enum conn_next exec_value_complete(struct conn *conn);
+/*
+ * Reads the block of a store command into its op, which is the connection's
+ * from now on. There may be no memory for that: then it is freed, and the block
+ * skipped.
+ */
+enum conn_next exec_receive(struct conn *conn, struct store_op *op);
 
 /*
  * Refuses a command whose block comes all the same: skips that, then answers.

@@ -309,9 +309,7 @@ enum conn_next exec_meta_set(struct conn *conn, const struct proto_request *req)
 	op->accept_older = proto_has(req, 'I') && req->cas != 0;
 	pending = op->user;
 	pending->fill = fill_write;
-	conn->op = op;
-	conn_read_block(conn, op->value, op->value_bytes, exec_value_complete);
-	return CONN_AGAIN;
+	return exec_receive(conn, op);
 }
 
 enum conn_next exec_meta_delete(struct conn *conn,

@@ -54,9 +54,7 @@ enum conn_next exec_store(struct conn *conn, const struct proto_request *req)
 	if (op == NULL)
 		return exec_skip_block(conn, PROTO_ERR_NO_MEMORY);
 	op->expiry = pending_expiry(conn, req->exptime);
-	conn->op = op;
-	conn_read_block(conn, op->value, op->value_bytes, exec_value_complete);
-	return CONN_AGAIN;
+	return exec_receive(conn, op);
 }
 
 static bool is_dead_on_arrival(const struct server *server,
@@ -73,7 +71,8 @@ static bool cut_tail(struct store_op *op, uint32_t tail_bytes)
 	return memcmp(op->value + op->value_bytes, "\r\n", tail_bytes) == 0;
 }
 
-enum conn_next exec_value_complete(struct conn *conn)
+/* The block has come whole: conn->op is complete. */
+static enum conn_next value_complete(struct conn *conn)
 {
 	const struct proto_request *req = &conn->parsed.request;
 	struct server *server = conn->worker->server;
@@ -94,6 +93,17 @@ enum conn_next exec_value_complete(struct conn *conn)
 			      conn->worker->now_seconds);
 	pending_expect(op);
 	pending_submit(op);
+	return CONN_AGAIN;
+}
+
+enum conn_next exec_receive(struct conn *conn, struct store_op *op)
+{
+	if (!conn_may_receive(conn, op->value_bytes)) {
+		store_op_free(op);
+		return exec_skip_block(conn, PROTO_ERR_NO_MEMORY);
+	}
+	conn->op = op;
+	conn_read_block(conn, op->value, op->value_bytes, value_complete);
 	return CONN_AGAIN;
 }
 

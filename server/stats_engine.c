@@ -18,6 +18,7 @@ struct view {
 	struct store_counts store;
 	struct store_progress jobs;
 	uint64_t totals[COUNTER_COUNT];
+	uint64_t receiving_bytes;
 };
 
 struct line {
@@ -93,6 +94,7 @@ static const struct line lines[] = {
 	AT("pdelete_failed", jobs.delete_failed),
 	AT("pdelete_items", jobs.delete_items),
 	/* what clients met */
+	AT("receiving_bytes", receiving_bytes),
 	AT("storage_errors", totals[COUNTER_storage_errors]),
 	AT("stored_already_expired", totals[COUNTER_stored_already_expired]),
 };
@@ -138,6 +140,7 @@ void stats_engine(struct worker *worker, struct stats_sink *sink)
 	store_counts(server->store, &view.store);
 	store_progress(server->store, &view.jobs);
 	totals_read(server, view.totals);
+	view.receiving_bytes = atomic_load(&server->receiving_bytes);
 	say_memcachedb(server->options, sink);
 	sink->take(sink, "bdb_version", store_engine_version());
 	sink->take(sink, "bdb_home", server->options->data_dir);

@@ -3,12 +3,14 @@
 Memory is judged with room to spare: what is tested is that it does not grow
 with what such a peer asks for.
 """
+import contextlib
 import os
 import signal
 import socket
 
 import pytest
 
+from harness.packet import ask
 from harness.script import ours_only
 from harness.server import run_to_end, user_options
 from harness.wait import wait_until
@@ -73,6 +75,84 @@ def test_gat_of_big_values_is_bounded(new_server):
         with server.connect() as other:
             assert other.get(b"none") is None
         assert server.rss_bytes() - before < 160 * MEGABYTE
+
+
+def receiving(talk):
+    return int(talk.stats("bdb")["receiving_bytes"])
+
+
+@pytest.fixture
+def filled(new_server):
+    """A server that values on their way in may take 1 MB more of, and those
+    who send them."""
+    server = new_server("-m", "64", "--max-item-size=32m")
+    with contextlib.ExitStack() as stack:
+        senders = [stack.enter_context(server.connect()) for _ in range(8)]
+        for sender in senders[:7]:
+            sender.send(b"set k 0 0 %d\r\nv" % (32 * MEGABYTE))
+        left = 256 * MEGABYTE - 7 * (32 * MEGABYTE + 2)
+        senders[7].send(b"ms k %d\r\nv" % (left - MEGABYTE - 2))
+        with server.connect() as talk:
+            wait_until(lambda: receiving(talk) == 255 * MEGABYTE,
+                       "the values have begun to come")
+        yield server, senders
+
+
+def test_values_on_their_way_in_are_bounded(filled):
+    """What is too much is refused and skipped; others go on."""
+    refused = b"SERVER_ERROR out of memory storing object\r\n"
+    server, senders = filled
+    value = b"v" * (MEGABYTE - 2)
+    with server.connect() as talk:
+        talk.set(b"k", b"old")
+        for line in b"set k 0 0 %d", b"append k 0 0 %d", b"ms k %d q":
+            talk.ask(line % (len(value) + 1) + b"\r\nv" + value
+                     + b"\r\nget k\r\n",
+                     refused + b"VALUE k 0 3\r\nold\r\nEND\r\n")
+        talk.ask(b"set k 0 0 %d noreply\r\nv%s\r\nmn\r\n"
+                 % (len(value) + 1, value), b"MN\r\n")
+        assert talk.get(b"k") == b"old"
+        with server.connect() as binary:
+            answer = ask(binary, 0x01, b"k", b"vvv" + value, bytes(8))
+            assert (answer.status, answer.value) == (0x82, b"Out of memory")
+            assert ask(binary, 0x00, b"k").value == b"old"
+        assert talk.stats()["store_no_memory"] == "5"
+        assert receiving(talk) == 255 * MEGABYTE
+        talk.set(b"k", value)
+        senders[0].sock.settimeout(60)
+        senders[0].ask(b"v" * (32 * MEGABYTE - 1) + b"\r\n", b"STORED\r\n")
+        talk.set(b"k", value + b"v")
+
+
+def test_values_that_never_come_are_counted_out(filled):
+    server, senders = filled
+    for sender in senders:
+        sender.close()
+    with server.connect() as talk:
+        wait_until(lambda: receiving(talk) == 0, "nothing is on its way in")
+        talk.set(b"k", b"v" * (32 * MEGABYTE))
+
+
+def test_small_values_are_always_received(filled):
+    server, _ = filled
+    with server.connect() as last, server.connect() as talk:
+        last.send(b"set last 0 0 %d\r\nv" % (MEGABYTE - 2))
+        wait_until(lambda: receiving(talk) == 256 * MEGABYTE, "no room")
+        talk.set(b"k", b"v" * 16000)
+        talk.ask(b"ms k 16382\r\n%s\r\n" % (b"v" * 16382), b"HD\r\n")
+        talk.ask(b"ms k 16383\r\n%s\r\n" % (b"v" * 16383),
+                 b"SERVER_ERROR out of memory storing object\r\n")
+
+
+def test_a_big_cache_lets_more_values_come(new_server):
+    server = new_server("-m", "512", "--max-item-size=64m")
+    with contextlib.ExitStack() as stack:
+        talk = stack.enter_context(server.connect())
+        for _ in range(7):
+            sender = stack.enter_context(server.connect())
+            sender.send(b"set k 0 0 %d\r\nv" % (64 * MEGABYTE))
+        wait_until(lambda: receiving(talk) == 7 * (64 * MEGABYTE + 2),
+                   "the values have begun to come")
 
 
 def test_answers_are_not_lost_when_it_closes(server):

@@ -24,7 +24,8 @@ NAMES = """
     flush_p99_us flush_max_us next_cas swept_expired swept_flushed compact_done
     compact_failed compact_pages_examined compact_pages_freed
     compact_pages_returned pdelete_running pdelete_queued pdelete_done
-    pdelete_failed pdelete_items storage_errors stored_already_expired
+    pdelete_failed pdelete_items receiving_bytes storage_errors
+    stored_already_expired
     compact_running""".split()
 
 
