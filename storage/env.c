@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/checksum.h"
 #include "storage/disk.h"
 #include "storage/home.h"
 #include "storage/order.h"
@@ -281,6 +282,7 @@ static void env_init(struct env *env, const struct store_config *config)
 	atomic_init(&env->failed, false);
 	(void)pthread_mutex_init(&env->message_lock, NULL);
 	disk_install();
+	checksum_link();
 }
 
 int env_open(struct env *env, const struct store_config *config,
