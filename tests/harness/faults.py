@@ -160,9 +160,12 @@ class _Change:
 
 
 def _unsynced(path):
-    """{file: changes that no sync covers}, as the undo file tells."""
+    """{file: changes that no sync covers}, as the undo file tells.
+
+    A kill may have cut off its last record: that change was not made.
+    """
     data, at, found = path.read_bytes(), 0, {}
-    while at < len(data):
+    while at + _UNDO.size <= len(data):
         kind, number, offset, length, old_size, size, name = \
             _UNDO.unpack_from(data, at)
         at += _UNDO.size

@@ -244,5 +244,9 @@ class Server:
             return talk.stats(group)
 
     def rss_bytes(self):
+        """Of memory. ProcessLookupError: it has ended."""
         text = Path(f"/proc/{self.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1)) * 1024
+        found = re.search(r"VmRSS:\s+(\d+) kB", text)
+        if not found:  # nobody has collected it yet
+            raise ProcessLookupError(self.pid)
+        return int(found.group(1)) * 1024
