@@ -38,11 +38,15 @@ static struct fixture *f;
 
 static void set_up(void)
 {
+	const int room = 100000; /* whatever the system's is */
 	int pair[2];
 
 	f = calloc(1, sizeof(*f));
 	ck_assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) ==
 		  0);
+	ck_assert_int_eq(
+		setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)),
+		0);
 	f->ours = pair[0];
 	f->theirs = pair[1];
 	output_init(&f->out, &f->pool);

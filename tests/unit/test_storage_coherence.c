@@ -550,7 +550,6 @@ int main(void)
 	TCase *tcase = tcase_create("coherence");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, test_readers_race_with_every_change, 0, 2);
 	tcase_add_test(tcase, test_readers_race_with_changes_that_fail);
 	tcase_add_test(tcase, test_what_does_not_fit_leaves_nothing_behind);

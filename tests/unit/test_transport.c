@@ -72,10 +72,14 @@ static void make_certificate(void)
 
 static void open_pair(enum options_tls mode)
 {
+	const int room = 100000; /* whatever the system's is */
 	int pair[2];
 
 	ck_assert_int_eq(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	ck_assert_int_eq(
+		setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)),
+		0);
 	rig->theirs = pair[1];
 	ck_assert(
 		transport_open(&rig->ours, pair[0], rig->shared, mode, BEGIN));
