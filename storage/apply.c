@@ -12,6 +12,8 @@
 
 #define PEEK_BYTES   8192
 #define SCRATCH_KEPT (1U << 20)
+/* So many in a row that the next one is more likely new than not. */
+#define NEW_KEYS_MIN 8
 
 int apply_init(struct apply *apply, struct env *env,
 	       struct change_table *changes, struct cache *cache)
@@ -57,6 +59,20 @@ int apply_open_cursor(struct apply *apply, DB *data, DB_TXN *txn)
 	if (error == 0)
 		cursor_in_place(apply->cursor, true);
 	return error;
+}
+
+/* Does it store whatever is there? Then it need not be known before. */
+static bool is_plain(const struct store_op *op)
+{
+	return (op->kind == STORE_SET || op->kind == STORE_ADD) && !op->compare;
+}
+
+static void learn(struct apply *apply, const struct old *old)
+{
+	if (old->there)
+		apply->new_keys = 0;
+	else if (apply->new_keys < NEW_KEYS_MIN)
+		apply->new_keys++;
 }
 
 static int look_up(struct apply *apply, struct store_op *op, struct old *old)
@@ -249,6 +265,34 @@ static void describe_old(const struct apply *apply, struct store_op *op,
 	}
 }
 
+/* What is refused for want of room has to say what there was. */
+static bool may_guess(const struct apply *apply, const struct store_op *op)
+{
+	return is_plain(op) && apply->new_keys == NEW_KEYS_MIN &&
+	       apply->space == SPACE_PLENTY;
+}
+
+/*
+ * Where one new key follows another, the look-up and the put would search the
+ * tree for the same place. So a key is taken to be new, and the put alone
+ * finds out. DB_KEYEXIST: it is not new, and nothing has happened.
+ */
+static int store_guessed(struct apply *apply, struct store_op *op)
+{
+	struct old old = {.guessed = true};
+	uint64_t next_stamp = apply->state.next_stamp;
+	int error;
+
+	cache_prefetch_index(apply->cache, op->hash);
+	dbt_key(&old.key, op->key, op->key_bytes);
+	error = change_missing(apply, op, &old);
+	if (error == DB_KEYEXIST) {
+		apply->state.next_stamp = next_stamp;
+		reset_answer(op);
+	}
+	return error;
+}
+
 int apply_op(struct apply *apply, struct store_op *op)
 {
 	struct old old;
@@ -257,6 +301,11 @@ int apply_op(struct apply *apply, struct store_op *op)
 	reset_answer(op);
 	if (op->kind == STORE_FLUSH)
 		return apply_flush(apply, op);
+	if (may_guess(apply, op)) {
+		error = store_guessed(apply, op);
+		if (error != DB_KEYEXIST)
+			return error;
+	}
 	error = look_up(apply, op, &old);
 	if (error == -EBADMSG) {
 		env_complain(apply->env,
@@ -266,6 +315,8 @@ int apply_op(struct apply *apply, struct store_op *op)
 	}
 	if (error != 0)
 		return error;
+	if (is_plain(op))
+		learn(apply, &old);
 	describe_old(apply, op, &old);
 	if (!old.live)
 		return change_missing(apply, op, &old);

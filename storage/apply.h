@@ -47,6 +47,7 @@ struct apply {
 	unsigned char *peek_room;
 	unsigned char *scratch; /* for values made of old ones */
 	size_t scratch_bytes;
+	unsigned new_keys; /* that plain stores met in a row; see apply.c */
 	/* of this transaction */
 	DBC *cursor;
 	uint64_t position; /* of its commit */
@@ -62,6 +63,7 @@ struct apply {
 struct old {
 	DBT key; /* the op's */
 	bool there, live;
+	bool guessed; /* not looked up: the key is taken to be new */
 	struct peek peek;
 };
 
@@ -87,6 +89,9 @@ void apply_take_stamp(struct apply *apply, struct store_op *op,
 		      const struct old *old, struct record *record);
 
 /*
+ * What changes the database returns DB_KEYEXIST if the old item was guessed,
+ * and wrongly so, or if it has to know. Then it has changed nothing in it.
+ *
  * Stores value_bytes at `value`, with STORE_RECORD_HEAD_MAX bytes free in
  * front of it, under the op's key; or deletes what is there if the record has
  * expired already. Sets the op's status and id, and those of the record, which

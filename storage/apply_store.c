@@ -68,6 +68,8 @@ int apply_delete(struct apply *apply, struct store_op *op, struct old *old)
 {
 	int error;
 
+	if (old->guessed)
+		return DB_KEYEXIST;
 	if (!old->there)
 		return 0;
 	if (apply->space == SPACE_EXHAUSTED) {
@@ -94,6 +96,28 @@ static void stage_in_cache(struct apply *apply, const struct store_op *op,
 			    record, record_bytes, &apply->staged);
 }
 
+/* The put of a new key that has not been looked up. */
+static int put_if_new(struct apply *apply, struct old *old, DBT *data)
+{
+	DB *db = apply->cursor->dbp;
+
+	return db->put(db, apply->cursor->txn, &old->key, data, DB_NOOVERWRITE);
+}
+
+static int put_on_cursor(struct apply *apply, struct old *old, DBT *data,
+			 size_t record_bytes)
+{
+	int error;
+
+	if (old->there && record_bytes != old->peek.record_bytes)
+		cursor_in_place(apply->cursor, false);
+	error = apply->cursor->put(apply->cursor, &old->key, data,
+				   old->there ? DB_CURRENT : DB_KEYFIRST);
+	if (error == 0)
+		cursor_in_place(apply->cursor, true);
+	return error;
+}
+
 /* Puts `data`, by which `record` comes to be, of record_bytes. */
 static int put_data(struct apply *apply, struct store_op *op, struct old *old,
 		    DBT *data, const void *record, size_t record_bytes,
@@ -103,13 +127,10 @@ static int put_data(struct apply *apply, struct store_op *op, struct old *old,
 
 	change_note(apply->changes, op->hash, apply->position);
 	cache_prefetch_record(apply->cache, op->hash);
-	if (old->there && record_bytes != old->peek.record_bytes)
-		cursor_in_place(apply->cursor, false);
-	error = apply->cursor->put(apply->cursor, &old->key, data,
-				   old->there ? DB_CURRENT : DB_KEYFIRST);
+	error = old->guessed ? put_if_new(apply, old, data)
+			     : put_on_cursor(apply, old, data, record_bytes);
 	if (error != 0)
 		return error;
-	cursor_in_place(apply->cursor, true);
 	if (old->there)
 		count_out(apply, op, old);
 	count_in(apply, op, record_bytes);
