@@ -52,8 +52,8 @@ static enum proto_code set_ttl(struct proto_request *request,
 	request->has_exptime = true;
 	if (!proto_parse_i64(argument, &request->exptime))
 		return PROTO_ERR_META_NUMBER;
-	if (request->create && request->form.verb != PROTO_META_SET)
-		request->create_exptime = request->exptime;
+	request->meta.touches_made =
+		request->create && request->form.verb != PROTO_META_SET;
 	return PROTO_DONE;
 }
 
@@ -77,6 +77,7 @@ static enum proto_code set_flag(struct proto_request *request, char letter,
 		return checked(
 			proto_parse_i64(argument, &request->create_exptime));
 	case 'R':
+		request->meta.recache_touched = request->has_exptime;
 		return checked(proto_parse_i64(argument,
 					       &request->meta.recache_seconds));
 	case 'E':

@@ -18,7 +18,7 @@ struct reply {
 	const struct proto_request *request;
 	struct proto_slice key; /* the item's, decoded */
 	const struct proto_meta_result *result;
-	bool touched; /* T was passed: t shows the new time */
+	int64_t ttl; /* at this flag: T and N change it */
 };
 
 /* The flags that an answer to a verb shows, if asked for, as letters. */
@@ -85,17 +85,6 @@ static void put_number_flag(struct reply *reply, char letter, uint64_t number)
 	reply->at = put_number(reply->at, number);
 }
 
-static void put_ttl_flag(struct reply *reply)
-{
-	const struct proto_meta_result *result = reply->result;
-	bool changes = result->made || proto_has(reply->request, 'T');
-	bool before = changes && !reply->touched;
-
-	*reply->at++ = 't';
-	reply->at = put_signed(reply->at,
-			       before ? result->ttl_before : result->ttl);
-}
-
 static void put_flag(struct reply *reply, struct proto_slice token)
 {
 	const struct proto_meta_result *result = reply->result;
@@ -122,7 +111,8 @@ static void put_flag(struct reply *reply, struct proto_slice token)
 		put_number_flag(reply, letter, result->flags);
 		break;
 	case 't':
-		put_ttl_flag(reply);
+		*reply->at++ = letter;
+		reply->at = put_signed(reply->at, reply->ttl);
 		break;
 	case 'h':
 		put_number_flag(reply, letter, result->fetched_before);
@@ -138,14 +128,19 @@ static void put_flag(struct reply *reply, struct proto_slice token)
 static void put_flags(struct reply *reply)
 {
 	const struct proto_request *request = reply->request;
-	const char *shown = shown_flags(request->form.verb,
-					reply->result->code == PROTO_DONE);
+	const struct proto_meta_result *result = reply->result;
+	const char *shown =
+		shown_flags(request->form.verb, result->code == PROTO_DONE);
 	struct proto_slice flags = request->meta.flags, token;
 
+	reply->ttl = result->made || proto_has(request, 'T')
+			     ? result->ttl_before
+			     : result->ttl;
 	while (proto_token_take(&flags, &token)) {
-		if (*token.data == 'T' ||
-		    (*token.data == 'N' && reply->result->made))
-			reply->touched = true;
+		if (*token.data == 'T')
+			reply->ttl = result->ttl;
+		if (*token.data == 'N' && result->made)
+			reply->ttl = result->ttl_made;
 		if (strchr(shown, *token.data) != NULL)
 			put_flag(reply, token);
 	}
@@ -168,7 +163,7 @@ size_t proto_meta_answer(char *buf, const struct proto_request *request,
 			 struct proto_slice key,
 			 const struct proto_meta_result *result)
 {
-	struct reply reply = {buf, request, key, result, false};
+	struct reply reply = {buf, request, key, result, result->ttl};
 	bool done = result->code == PROTO_DONE;
 
 	/* That an item was made is news. */
@@ -191,7 +186,7 @@ size_t proto_meta_debug(char *buf, const struct proto_request *request,
 			struct proto_slice key,
 			const struct proto_meta_result *result)
 {
-	struct reply reply = {buf, request, key, result, false};
+	struct reply reply = {buf, request, key, result, result->ttl};
 
 	put_text(&reply, "ME ");
 	put_key(&reply);

@@ -155,8 +155,12 @@ static void fill_write(struct store_op *op, enum proto_code code)
 static void settle_made(struct store_op *op, struct proto_meta_result *result)
 {
 	struct pending *pending = op->user;
-	struct worker *worker = pending->conn->worker;
+	struct conn *conn = pending->conn;
+	struct worker *worker = conn->worker;
+	int64_t exptime = copy_of(op)->req.create_exptime;
 
+	if (op->touch)
+		result->ttl = meta_ttl(conn, op->expiry);
 	result->made = op->made;
 	if (op->made) {
 		access_stored(worker->server->access, op->hash,
@@ -164,8 +168,8 @@ static void settle_made(struct store_op *op, struct proto_meta_result *result)
 		result->fetched_before = false;
 		result->idle_seconds = 0;
 		result->ttl_before = -1;
-	} else if (op->touch) {
-		result->ttl = meta_ttl(pending->conn, op->expiry);
+		result->ttl_made =
+			meta_ttl(conn, pending_expiry(conn, exptime));
 	}
 }
 
@@ -267,6 +271,7 @@ enum conn_next meta_lease(struct conn *conn, const struct proto_request *req,
 		return meta_no_memory(conn, req);
 	op->compare = false; /* C is about the answer */
 	op->recache_seconds = req->meta.recache_seconds;
+	op->recache_touched = req->meta.recache_touched;
 	op->head_room = PROTO_META_HEAD_MAX;
 	conn->gats++;
 	conn->worker->gats++;

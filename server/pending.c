@@ -34,7 +34,9 @@ static void fill_op(const struct conn *conn, struct store_op *op,
 	op->create = req->create;
 	op->initial = req->initial;
 	if (req->create)
-		op->create_expiry = pending_expiry(conn, req->create_exptime);
+		op->create_expiry = pending_expiry(
+			conn, req->meta.touches_made ? req->exptime
+						     : req->create_exptime);
 }
 
 struct store_op *pending_new(struct conn *conn, enum store_op_kind kind,

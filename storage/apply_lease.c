@@ -89,11 +89,14 @@ static int lease_missing(struct apply *apply, struct store_op *op,
 static bool wins(const struct apply *apply, const struct store_op *op,
 		 const struct record *record)
 {
+	int64_t expiry =
+		op->touch && op->recache_touched ? op->expiry : record->expiry;
+
 	if (record_won(record, apply->state.start))
 		return false;
 	return record->stale ||
-	       (op->recache_seconds > 0 && record->expiry != 0 &&
-		record->expiry - apply->now_seconds < op->recache_seconds);
+	       (op->recache_seconds > 0 && expiry != 0 &&
+		expiry - apply->now_seconds < op->recache_seconds);
 }
 
 int apply_lease(struct apply *apply, struct store_op *op, struct old *old)

@@ -120,7 +120,8 @@ struct store_op {
 	bool touch; /* incr, decr, lease, invalidate: sets expiry, too */
 	bool mark_stale, drop_value; /* invalidate */
 	int64_t recache_seconds;     /* lease; 0: never */
-	void *user; /* user_bytes of the caller, inside the op */
+	bool recache_touched; /* with touch: of the expiry that it sets */
+	void *user;	      /* user_bytes of the caller, inside the op */
 	/* the answer */
 	enum store_status status;
 	uint64_t number; /* incr, decr; append, prepend: bytes there are now */

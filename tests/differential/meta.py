@@ -87,11 +87,7 @@ class Meta:
         flags += self.common() + self.some(b"vfc", 0.5) + self.some(b"lu", 0.1)
         if not key.startswith(b"n"):  # rule "padding"
             flags += self.some(b"s", 0.4)
-        given = {flag[:1] for flag in flags}
-        if b"R" not in given and self.random() < 0.1:
-            flags.append(b"T" + self.choice(TIMES))  # rule "order-of-times"
-        elif b"N" not in given or self.random() < 0.5:
-            flags += self.some(b"t", 0.5)
+        flags += self.time(b"T", 0.1, TIMES) + self.some(b"t", 0.5)
         return Step(self.line(b"mg", key, flags))
 
     def marks(self):

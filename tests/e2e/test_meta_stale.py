@@ -182,6 +182,47 @@ ANSWERS = {
 }
 
 
+@conversations({
+    "T before R": """
+        > ms k 1 T100
+        > a
+        < HD
+        > mg k T1000 R500
+        < HD
+        > mg k R500 T1000
+        < HD
+        > mg k T100 R500
+        < HD W
+        > mg k T1000 R500
+        < HD Z
+    """,
+    "R before T": """
+        > ms k 1 T100
+        > a
+        < HD
+        > mg k R500 T1000
+        < HD W
+    """,
+    "t between what makes and what touches": """
+        > mg a T0 t N0
+        < HD t-1 W
+        > mg b t N30 T0
+        < HD t-1 W
+        > mg b t
+        < HD t-1 Z
+        > mg c N0 t T30
+        < HD t-1 W
+        > mg d T30 N0 t
+        < HD t-1 W
+        > ma n T30 N0 t
+        < HD t-1
+        > mg n t
+        < HD t-1
+    """})
+def test_times_count_in_their_order(talk, script, delivery):
+    hold(talk, script, delivery)
+
+
 @conversations(ANSWERS)
 def test_answer(talk, script, delivery):
     hold(talk, script, delivery)

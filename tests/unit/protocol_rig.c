@@ -125,11 +125,16 @@ static void describe_meta(struct text *text,
 		text_add(text, " mode=%c", meta->mode);
 	else if (meta->mode != '\0' && strchr("SI", meta->mode) == NULL)
 		text_add(text, " mode=%c", meta->mode);
-	text_add_signed(text, " recache=", meta->recache_seconds);
+	text_add_signed(
+		text, meta->recache_touched ? " recache-touched=" : " recache=",
+		meta->recache_seconds);
 	text_add_number(text, " assign=", meta->assign);
 	text_add_number(text, " initial=", request->initial);
 	if (request->create)
-		text_add_signed(text, " create=", request->create_exptime);
+		text_add_signed(text,
+				meta->touches_made ? " create-touched="
+						   : " create=",
+				request->create_exptime);
 	ck_assert_int_eq(request->create, proto_has(request, 'N'));
 	ck_assert_int_eq(request->has_exptime, proto_has(request, 'T'));
 }

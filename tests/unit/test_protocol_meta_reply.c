@@ -26,7 +26,8 @@ struct answer_case {
 
 #define HIT                                                                    \
 	.code = PROTO_DONE, .value_bytes = 2, .flags = 7, .cas = 9, .ttl = 90, \
-	.ttl_before = 30, .fetched_before = true, .idle_seconds = 5
+	.ttl_before = 30, .ttl_made = 60, .fetched_before = true,              \
+	.idle_seconds = 5
 #define MISS .code = PROTO_END
 
 static const struct answer_case cases[] = {
@@ -120,7 +121,16 @@ static const struct answer_case cases[] = {
 
 	/* what N has made: its ttl counts from N or T on, and q says it */
 	{"mg k t N30\n", {HIT, .made = true, .win = true}, "HD t30 W\r\n"},
-	{"mg k N30 t\n", {HIT, .made = true, .win = true}, "HD t90 W\r\n"},
+	{"mg k N30 t\n", {HIT, .made = true, .win = true}, "HD t60 W\r\n"},
+	{"mg k t N60 T90\n", {HIT, .made = true}, "HD t30\r\n"},
+	{"mg k N60 t T90\n", {HIT, .made = true}, "HD t60\r\n"},
+	{"mg k N60 T90 t\n", {HIT, .made = true}, "HD t90\r\n"},
+	{"mg k T90 t N60\n", {HIT, .made = true}, "HD t90\r\n"},
+	{"mg k T90 N60 t\n", {HIT, .made = true}, "HD t60\r\n"},
+	{"ma k T90 N60 t\n", {HIT, .made = true}, "HD t60\r\n"},
+	{"mg k t N60 T90\n", {HIT}, "HD t30\r\n"},
+	{"mg k N60 t T90\n", {HIT}, "HD t30\r\n"},
+	{"mg k T90 N60 t\n", {HIT}, "HD t90\r\n"},
 	{"ma k v q N0\n", {HIT, .made = true, .with_value = true}, "VA 2\r\n"},
 
 	/* what has no flags */
@@ -172,6 +182,7 @@ static const struct proto_meta_result longest = {
 	.cas = UINT64_MAX,
 	.ttl = INT64_MIN,
 	.ttl_before = INT64_MIN,
+	.ttl_made = INT64_MIN,
 	.fetched_before = true,
 	.idle_seconds = UINT64_MAX,
 	.key_base64 = true,

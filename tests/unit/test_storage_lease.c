@@ -194,6 +194,37 @@ struct recache_case {
 	bool win;
 };
 
+struct touch_case {
+	int64_t left, set;   /* 0: never */
+	bool by_old, by_new; /* who wins with recache_seconds of 50 */
+};
+
+static const struct touch_case touch_cases[] = {
+	{10, 500, true, false},	  {500, 10, false, true}, {10, 10, true, true},
+	{500, 500, false, false}, {0, 10, false, true},	  {10, 0, true, false},
+};
+
+/* recache_seconds looks at the expiry from before, or at the one it sets. */
+START_TEST(test_a_lease_that_touches_wins)
+{
+	const struct touch_case *c = &touch_cases[_i];
+	int64_t now = rig_now(&rig);
+	struct store_op *op;
+
+	for (int by_new = 0; by_new < 2; by_new++) {
+		rig_set_expiry(&rig, "k", "v", c->left > 0 ? now + c->left : 0);
+		op = rig_op(STORE_LEASE, "k", NULL);
+		op->touch = true;
+		op->expiry = c->set > 0 ? now + c->set : 0;
+		op->recache_seconds = 50;
+		op->recache_touched = by_new == 1;
+		rig_do(&rig, op);
+		ck_assert_int_eq(op->found.win, by_new ? c->by_new : c->by_old);
+		store_op_free(op);
+	}
+}
+END_TEST
+
 static const struct recache_case recache_cases[] = {
 	{100, 0, false},	{100, 100, false}, {100, 101, true},
 	{100, 99, false},	{1, 2, true},	   {100, -1, false},
@@ -519,6 +550,8 @@ int main(void)
 	tcase_add_loop_test(tcase, test_one_asker_wins_what_expires_soon, 0,
 			    COUNT(recache_cases));
 	tcase_add_test(tcase, test_a_lease_can_touch);
+	tcase_add_loop_test(tcase, test_a_lease_that_touches_wins, 0,
+			    COUNT(touch_cases));
 	tcase_add_test(tcase, test_a_lease_can_make_what_is_dead);
 	tcase_add_loop_test(tcase, test_changes_of_the_value_keep_the_marks, 0,
 			    6);
