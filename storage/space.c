@@ -11,9 +11,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "storage/thread.h"
+
 #define BALLAST_FILE   "ballast"
 #define BALLAST_EXTRA  (UINT64_C(1) << 20)
 #define RECOVERY_BYTES (UINT64_C(4) << 20)
+#define GOOD_MS	       50
+#define FAR_MORE_BYTES (UINT64_C(256) << 20) /* no disk takes it in GOOD_MS */
+#define LITTLE_BYTES   (UINT64_C(1) << 20)   /* a batch of small values */
 
 static uint64_t free_bytes(const char *dir)
 {
@@ -166,6 +171,20 @@ static bool fits_inside(struct space *space, const struct space_use *use,
 	       space->full_at - space->full_at / 16;
 }
 
+static bool is_still_good(const struct space *space,
+			  const struct space_use *use)
+{
+	return use->needed <= LITTLE_BYTES &&
+	       thread_now_ms() < space->good_until;
+}
+
+static void note_look(struct space *space, uint64_t left)
+{
+	bool much = minus(left, space->reserve_bytes) >= FAR_MORE_BYTES;
+
+	space->good_until = much ? thread_now_ms() + GOOD_MS : 0;
+}
+
 enum space_level space_check(struct space *space, const struct space_use *use)
 {
 	uint64_t data, promise, left;
@@ -175,9 +194,12 @@ enum space_level space_check(struct space *space, const struct space_use *use)
 		return SPACE_PLENTY;
 	data = data_bytes(use->data);
 	inside = fits_inside(space, use, data);
+	if (is_still_good(space, use))
+		return SPACE_PLENTY;
 	promise = data_promise(space, data);
 	/* The plain case needs no look at the log. */
 	left = least_left(space, promise, space->env->config->log_file_bytes);
+	note_look(space, left);
 	if (minus(left, use->needed) >= space->reserve_bytes)
 		return SPACE_PLENTY;
 	left = least_left(space, promise, log_promise(space));

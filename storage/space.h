@@ -11,6 +11,9 @@
  * and old log can only be removed after a checkpoint, which needs room itself:
  * so below a quarter every change is refused until there is more.
  *
+ * When there is far more than the reserve, a look is good for a moment: less
+ * can be written in that time.
+ *
  * Should the disk be filled by others to the last byte, the ballast (a file
  * that only takes room, beside the log) is given up, so that what is already
  * applied can still reach the log.
@@ -43,6 +46,7 @@ struct space {
 	bool low;	     /* as last said */
 	uint64_t data_bytes; /* of the data file when last looked at */
 	uint64_t full_at;    /* item bytes when it grew last */
+	int64_t good_until;  /* in ms: there is plenty, do not look again */
 	pthread_mutex_t lock;
 	bool ballast; /* is there */
 };
@@ -64,7 +68,7 @@ struct space_use {
 	uint64_t needed;     /* bytes that are to be written now */
 };
 
-/* How it stands. Blocks: on statvfs and stat. */
+/* How it stands, or did a moment ago. Blocks: on statvfs and stat. */
 enum space_level space_check(struct space *space, const struct space_use *use);
 
 /* Says so when the level has changed. */

@@ -50,6 +50,18 @@ def test_u52_below_the_reserve(new_server, faults):
         assert 2 <= len(said.lines()) <= 6, said.lines()
 
 
+def test_near_the_reserve_each_change_is_looked_at(new_server, faults):
+    faults.free_bytes = 100 << 20
+    server = new_server("--reserve", "64m", "--log-file-size", "1m",
+                        env=faults.env)
+    with server.connect() as talk:
+        for _ in range(20):
+            faults.free_bytes = 63 << 20
+            talk.ask(b"set k 0 0 1\r\n1\r\n", REFUSED + b"\r\n")
+            faults.free_bytes = 100 << 20
+            talk.ask(b"set k 0 0 1\r\n1\r\n", b"STORED\r\n")
+
+
 def test_reserve_0_asks_nobody(new_server, faults):
     server = new_server("--reserve", "0", env=faults.env)
     faults.free_bytes = 0

@@ -87,5 +87,5 @@ def test_compact_on_a_full_disk(new_server, faults):
 
 
 def refused(talk):
-    talk.send(b"set more 0 0 1\r\n1\r\n")
+    talk.send(b"set k40 0 0 1\r\n1\r\n")
     return talk.line() == b"SERVER_ERROR out of memory storing object"
