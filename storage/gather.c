@@ -13,8 +13,6 @@
 #include "storage/peek.h"
 #include "storage/record.h"
 
-/* Records that lie outside their page are at least of about this size. */
-#define PEEK_BYTES 2048
 /* A key, and the byte that makes the next one of it. */
 #define KEY_ROOM (STORE_KEY_MAX + 1)
 /* Above this mean size a record costs less by its head alone. */
@@ -161,6 +159,32 @@ static int read_many(struct gather *gather, DBC *cursor,
 }
 
 /*
+ * Moves the cursor and reads a key, a head, and the size of the record: of the
+ * same one, for the cursor holds the lock of its page in between.
+ */
+static int read_row(const struct gather *gather, DBC *cursor,
+		    const struct store_cursor *place, uint32_t flags,
+		    struct gather_row *row)
+{
+	DBT key, head;
+	int error;
+
+	key_to(gather, &key, row->key, place);
+	dbt_out(&head, row->bytes, RECORD_HEAD_MAX);
+	head.flags |= DB_DBT_PARTIAL;
+	head.dlen = RECORD_HEAD_MAX;
+	error = cursor->get(cursor, &key, &head, flags);
+	if (error != 0)
+		return error;
+	row->key_bytes = key.size;
+	row->have = head.size;
+	row->record_bytes = head.size;
+	return head.size < RECORD_HEAD_MAX
+		       ? 0
+		       : peek_size(cursor, &row->record_bytes);
+}
+
+/*
  * Reads one head into the buffer, behind `used` bytes. Returns what is used
  * then, or 0 with *ret_error.
  */
@@ -169,30 +193,18 @@ static size_t read_head(struct gather *gather, DBC *cursor, size_t used,
 			int *ret_error)
 {
 	struct gather_row *row = &gather->rows[gather->count];
-	struct peek peek = {.room = PEEK_BYTES};
-	DBT key;
 
 	row->key = (char *)gather->buffer + used;
 	row->bytes = gather->buffer + used + KEY_ROOM;
-	peek.bytes = row->bytes;
-	key_to(gather, &key, row->key, place);
-	*ret_error = peek_get(cursor, &key, flags, &peek);
-	/* Whoever looks at the row finds out himself. */
-	if (*ret_error == -EBADMSG)
-		*ret_error = 0;
+	*ret_error = read_row(gather, cursor, place, flags, row);
 	if (*ret_error != 0)
 		return 0;
-	row->key_bytes = key.size;
-	row->have = peek.have;
-	row->record_bytes = peek.record_bytes;
 	if (is_seen(place, row->key, row->key_bytes)) {
 		if (is_renewed(place, row->bytes, row->have))
 			*ret_error = -ESTALE;
 		return used;
 	}
 	gather->count++;
-	if (peek.have > RECORD_HEAD_MAX)
-		row->have = RECORD_HEAD_MAX;
 	return used + KEY_ROOM + RECORD_HEAD_MAX;
 }
 
@@ -204,7 +216,7 @@ static int read_heads(struct gather *gather, DBC *cursor,
 	int error = 0;
 
 	while (gather->count < max_rows &&
-	       used + KEY_ROOM + PEEK_BYTES <= GATHER_BYTES) {
+	       used + KEY_ROOM + RECORD_HEAD_MAX <= GATHER_BYTES) {
 		used = read_head(gather, cursor, used, place, flags, &error);
 		if (error == DB_NOTFOUND && flags != DB_NEXT)
 			error = nothing_at(gather, place);

@@ -143,25 +143,41 @@ START_TEST(test_may_begin_at_a_key)
 }
 END_TEST
 
+static void store_sized(const char *key, uint32_t bytes)
+{
+	struct store_op *op =
+		store_op_new(STORE_SET, key, strlen(key), bytes, 0);
+
+	memset(op->value, 'x', bytes);
+	rig_do(&rig, op);
+	store_op_free(op);
+}
+
+/* Behind big ones the heads are read alone, also of what is no more. */
 START_TEST(test_tells_sizes_without_reading)
 {
-	static const uint32_t sizes[] = {0, 1, 2047, 2048, 5000, 300000};
-	struct store_cursor cursor = {.key = "size", .key_bytes = 4};
+	/* 9 bytes more as records; 32 of them are read at once */
+	static const uint32_t sizes[] = {0,    1,    22,   23,	  24,
+					 2047, 2048, 5000, 300000};
+	const char *first = _i == 0 ? "size" : "row";
+	int ahead = _i == 0 ? 0 : 8;
+	struct store_cursor cursor = {.key_bytes = strlen(first)};
 	struct seen seen = {.count = 0};
-	struct store_op *op;
 	char key[16];
 
-	for (int i = 0; i < 6; i++) {
+	memcpy(cursor.key, first, cursor.key_bytes);
+	for (int i = 0; i < ahead; i++) {
+		(void)snprintf(key, sizeof(key), "row%d", i);
+		store_sized(key, 20000);
+	}
+	for (int i = 0; i < 9; i++) {
 		(void)snprintf(key, sizeof(key), "size%d", i);
-		op = store_op_new(STORE_SET, key, 5, sizes[i], 0);
-		memset(op->value, 'x', sizes[i]);
-		rig_do(&rig, op);
-		store_op_free(op);
+		store_sized(key, sizes[i]);
 	}
 	walk_on(&cursor, 1000, &seen);
-	ck_assert_int_eq(seen.count, 6);
-	for (int i = 0; i < 6; i++)
-		ck_assert_uint_eq(seen.value_bytes[i], sizes[i]);
+	ck_assert_int_eq(seen.count, ahead + 9);
+	for (int i = 0; i < 9; i++)
+		ck_assert_uint_eq(seen.value_bytes[ahead + i], sizes[i]);
 }
 END_TEST
 
@@ -225,7 +241,7 @@ int main(void)
 	tcase_add_test(tcase, test_goes_on_behind_a_key_that_is_gone);
 	tcase_add_test(tcase, test_stops_when_told_and_goes_on);
 	tcase_add_test(tcase, test_may_begin_at_a_key);
-	tcase_add_test(tcase, test_tells_sizes_without_reading);
+	tcase_add_loop_test(tcase, test_tells_sizes_without_reading, 0, 2);
 	tcase_add_test(tcase, test_holds_no_lock_between_steps);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
