@@ -19,7 +19,7 @@
 
 #include "storage/spare.h"
 
-/* The only mutable globals of the folder: a hook has no other memory. */
+/* Mutable globals: a hook has no other memory. */
 static atomic_ulong failed_syncs, logs_made, logs_due = ULONG_MAX;
 static atomic_bool broken;
 static atomic_int paced = -1;

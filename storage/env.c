@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "storage/arena.h"
 #include "storage/checksum.h"
 #include "storage/disk.h"
 #include "storage/home.h"
@@ -229,12 +231,22 @@ static int set_log(DB_ENV *db_env, const struct store_config *config,
 	return error;
 }
 
+/* What it hands to us is freed by free(). */
+static int set_memory(DB_ENV *db_env, const struct store_config *config)
+{
+	if (!config->shared_regions)
+		arena_install(config->cache_bytes);
+	return db_env->set_alloc(db_env, malloc, realloc, free);
+}
+
 static int set_all(struct env *env, const struct home *home)
 {
 	const struct store_config *config = env->config;
 	DB_ENV *db_env = env->db_env;
-	int error = set_cache(db_env, config->cache_bytes);
+	int error = set_memory(db_env, config);
 
+	if (error == 0)
+		error = set_cache(db_env, config->cache_bytes);
 	if (error == 0)
 		error = set_log(db_env, config, home);
 	if (error == 0)
