@@ -20,9 +20,11 @@
 #include "storage/spare.h"
 
 /* Mutable globals: a hook has no other memory. */
-static atomic_ulong failed_syncs, logs_made, logs_due = ULONG_MAX;
+static atomic_ulong failed_syncs, logs_made;
 static atomic_bool broken;
 static atomic_int paced = -1;
+/* Of the thread that paces: others wait for memory, or for a page. */
+static _Thread_local unsigned long logs_due = ULONG_MAX;
 
 unsigned long disk_failed_syncs(void)
 {
@@ -149,13 +151,13 @@ static int open_file(const char *path, int flags, ...)
 
 void disk_pace(int fd, unsigned long due)
 {
-	atomic_store(&logs_due, due);
+	logs_due = due;
 	atomic_store(&paced, fd);
 }
 
 static bool is_late(void)
 {
-	return atomic_load(&logs_made) >= atomic_load(&logs_due);
+	return atomic_load(&logs_made) >= logs_due;
 }
 
 /*

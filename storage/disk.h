@@ -33,8 +33,10 @@ void disk_install(void);
  * descriptor stays the caller's, and is not Berkeley DB's, which must see the
  * errors of its own. -1: none.
  *
- * Once disk_logs_made() has come to logs_due there are no pauses any more: the
- * checkpoint is late, and the log would grow as long as it takes.
+ * Once disk_logs_made() has come to logs_due the calling thread does not pause
+ * any more: its checkpoint is late, and the log would grow as long as it takes.
+ * Others go on to: they pause where Berkeley DB waits for memory, and it gives
+ * up after so many pauses.
  */
 void disk_pace(int fd, unsigned long logs_due);
 

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE /* pthread_getname_np() */
 #include <check.h>
+#include <db.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,10 +28,14 @@
 #define PAUSES_MIN 5
 
 int nanosleep(const struct timespec *time, struct timespec *left);
+/* How Berkeley DB pauses, in any thread. */
+void db_pause(DB_ENV *db_env, u_long seconds, u_long us) __asm__("__os_yield");
 
 static struct rig rig;
 static atomic_bool hold;
-static atomic_uint pauses; /* of the first checkpoint */
+static atomic_uint pauses;     /* of the first checkpoint */
+static atomic_uint own_pauses; /* of the test's thread */
+static pthread_t own_thread;
 
 static bool is_maint(void)
 {
@@ -47,6 +52,8 @@ int nanosleep(const struct timespec *time, struct timespec *left)
 			atomic_fetch_add(&pauses, 1);
 		while (atomic_load(&hold))
 			(void)usleep(1000);
+	} else if (pthread_equal(pthread_self(), own_thread)) {
+		atomic_fetch_add(&own_pauses, 1);
 	}
 	return (int)syscall(SYS_nanosleep, time, left);
 }
@@ -116,17 +123,35 @@ START_TEST(test_a_checkpoint_in_time_pauses_all_along)
 }
 END_TEST
 
-START_TEST(test_a_late_checkpoint_goes_on_without_pauses)
+static void write_until_it_is_late(void)
 {
-	unsigned long made;
+	unsigned long made = disk_logs_made();
 
-	write_until_it_pauses();
-	made = disk_logs_made();
 	while (disk_logs_made() < made + LOGS_A_CHECKPOINT)
 		set_next();
+}
+
+START_TEST(test_a_late_checkpoint_goes_on_without_pauses)
+{
+	write_until_it_pauses();
+	write_until_it_is_late();
 	atomic_store(&hold, false);
 	rig_wait_for(has_ended, NULL);
 	ck_assert_uint_eq(atomic_load(&pauses), 1);
+}
+END_TEST
+
+/* Who waits for memory gives up after so many pauses, so they must be some. */
+START_TEST(test_others_pause_while_a_checkpoint_is_late)
+{
+	unsigned before;
+
+	own_thread = pthread_self();
+	write_until_it_pauses();
+	write_until_it_is_late();
+	before = atomic_load(&own_pauses);
+	db_pause(NULL, 0, 1000);
+	ck_assert_uint_eq(atomic_load(&own_pauses), before + 1);
 }
 END_TEST
 
@@ -138,6 +163,7 @@ static Suite *pace_suite(void)
 	tcase_add_checked_fixture(pace, set_up, tear_down);
 	tcase_add_test(pace, test_a_checkpoint_in_time_pauses_all_along);
 	tcase_add_test(pace, test_a_late_checkpoint_goes_on_without_pauses);
+	tcase_add_test(pace, test_others_pause_while_a_checkpoint_is_late);
 	suite_add_tcase(suite, pace);
 	return suite;
 }
