@@ -167,9 +167,12 @@ static void reserve(uint64_t cache_bytes)
 {
 	/* Berkeley DB does not count our part of the heads. */
 	size_t bytes = cache_bytes + cache_bytes / 8;
-	char *memory = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *memory;
 
+	if (cache_bytes > PTRDIFF_MAX / 2)
+		return;
+	memory = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return;
 	memory += HUGE_BYTES - (uintptr_t)memory % HUGE_BYTES;

@@ -141,6 +141,20 @@ START_TEST(test_without_room_pages_come_from_malloc)
 }
 END_TEST
 
+/* With the heads of the pages, it is about the number of all addresses. */
+START_TEST(test_what_no_address_is_left_for_comes_from_malloc)
+{
+	void *page;
+
+	arena_install(SIZE_MAX / 9 * 8);
+	page = arena_take(FRAME + PAGE);
+	ck_assert_ptr_nonnull(page);
+	memset(page, 1, FRAME + PAGE);
+	ck_assert_uint_eq(arena_pages(), 0);
+	arena_give_back(page);
+}
+END_TEST
+
 START_TEST(test_what_grows_or_shrinks_keeps_its_bytes)
 {
 	const size_t page = FRAME + PAGE;
@@ -191,6 +205,8 @@ int main(void)
 	tcase_add_test(tcase, test_a_place_is_used_again_for_its_size);
 	tcase_add_test(tcase, test_other_sizes_come_from_malloc);
 	tcase_add_test(tcase, test_without_room_pages_come_from_malloc);
+	tcase_add_test(tcase,
+		       test_what_no_address_is_left_for_comes_from_malloc);
 	tcase_add_test(tcase, test_what_grows_or_shrinks_keeps_its_bytes);
 	tcase_add_test(tcase, test_it_stays_where_it_is);
 	suite_add_tcase(suite, tcase);
