@@ -244,6 +244,7 @@ static void reset_answer(struct store_op *op)
 	memset(&op->found, 0, sizeof(op->found));
 	op->status = STORE_OK;
 	op->number = 0;
+	op->was_live = false;
 	op->made = false;
 	op->new_cas = op->cas;
 }

@@ -128,6 +128,8 @@ static struct store_op *case_op(int number, const char *key)
 	struct store_op *op = rig_op(cases[number].kind, key, "new value");
 
 	op->expiry = cases[number].expiry;
+	/* What a try that was aborted may have left. */
+	op->was_live = true;
 	return op;
 }
 
