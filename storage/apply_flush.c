@@ -57,14 +57,26 @@ int apply_flush(struct apply *apply, struct store_op *op)
 	return 0;
 }
 
+/*
+ * Dead for the sweep, too, by what it went by: since it looked, the item may
+ * have been stored anew, and the clock have jumped.
+ */
+static bool is_dead(const struct apply *apply, const struct store_op *op,
+		    const struct record *record)
+{
+	return (record_expired(record, apply->now_seconds) &&
+		record_expired(record, op->expiry)) ||
+	       (record_flushed(record, apply->state.reclaim_cutoff) &&
+		record_flushed(record, op->cas));
+}
+
 int apply_reclaim(struct apply *apply, struct store_op *op, struct old *old)
 {
 	const struct record *record = &old->peek.record;
 	const struct state *state = &apply->state;
 
 	op->status = STORE_NOT_FOUND;
-	if (!old->there || (!record_expired(record, apply->now_seconds) &&
-			    !record_flushed(record, state->reclaim_cutoff)))
+	if (!old->there || !is_dead(apply, op, record))
 		return 0;
 	op->status = STORE_OK;
 	if (record_flushed(record, state->flush_cutoff))

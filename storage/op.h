@@ -59,7 +59,11 @@ enum store_op_kind {
 	STORE_INVALIDATE,
 	STORE_FLUSH, /* no key; expiry: when, 0 for now */
 	/* the store's own */
-	STORE_RECLAIM,	   /* delete if expired or flushed */
+	/*
+	 * Deletes what has expired, by the clock and at `expiry`, or is behind
+	 * the cut-off of reclaiming, and that in `cas`.
+	 */
+	STORE_RECLAIM,
 	STORE_DELETE_OLDER /* delete if stored before the stamp in `cas` */
 };
 

@@ -50,6 +50,8 @@ static enum walk_verdict collect(void *arg, const struct walk_row *row)
 		step->no_memory = true;
 		return WALK_STOP;
 	}
+	op->expiry = sweep->now_seconds;
+	op->cas = sweep->reclaim_cutoff;
 	if (step->last != NULL)
 		step->last->next = op;
 	else

@@ -10,7 +10,8 @@
  *
  * After the wall clock has jumped ahead nothing is reclaimed for a while: the
  * clock may be wrong, and what a wrong clock hides must not be lost. So a step
- * goes by the time that was compared, and does not ask again.
+ * goes by the time that was compared, and does not ask again; nor does what it
+ * deletes.
  *
  * The thread also wakes the writer when a delayed flush is due.
  *

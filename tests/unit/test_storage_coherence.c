@@ -523,6 +523,7 @@ END_TEST
 /* The sweep, and a delete of a prefix, leave nothing behind either. */
 START_TEST(test_what_is_swept_is_not_found_again)
 {
+	struct store_op *op;
 	char key[8];
 
 	rig_open(&rig);
@@ -533,7 +534,10 @@ START_TEST(test_what_is_swept_is_not_found_again)
 	rig_tick(&rig, 10);
 	for (unsigned k = 0; k < 100; k++) {
 		name_key(k, key);
-		(void)rig_run(&rig, STORE_RECLAIM, key, NULL);
+		op = rig_op(STORE_RECLAIM, key, NULL);
+		op->expiry = rig_now(&rig);
+		rig_do(&rig, op);
+		store_op_free(op);
 	}
 	/* What was deleted would be live again by the old clock. */
 	rig_tick(&rig, -10);
