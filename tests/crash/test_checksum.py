@@ -2,6 +2,7 @@
 import os
 import re
 import stat
+import subprocess
 
 import pytest
 
@@ -53,6 +54,13 @@ def test_berkeley_db_calls_ours(tmp_path):
     without = program_without(tmp_path)
     assert os.path.samefile(whose_is_called(find_program()), find_program())
     assert "libdb" in whose_is_called(without)
+
+
+def test_it_gives_way_to_one_that_is_linked_in():
+    """Of two that are not weak there would be no program."""
+    symbols = subprocess.run(["nm", "-D", find_program()], check=True,
+                             capture_output=True).stdout
+    assert b" W " + NAME + b"\n" in symbols
 
 
 @pytest.mark.parametrize("first_ours", [True, False],
