@@ -12,7 +12,7 @@
 
 #define PEEK_BYTES   8192
 #define SCRATCH_KEPT (1U << 20)
-/* So many in a row that the next one is more likely new than not. */
+/* Behind so many in a row the next one is more likely new than not. */
 #define NEW_KEYS_MIN 8
 
 int apply_init(struct apply *apply, struct env *env,
@@ -61,13 +61,13 @@ int apply_open_cursor(struct apply *apply, DB *data, DB_TXN *txn)
 	return error;
 }
 
-/* Does it store whatever is there? Then it need not be known before. */
-static bool is_plain(const struct store_op *op)
+/* Is a store that asks no more of its key than whether it is there. */
+static bool is_plain_store(const struct store_op *op)
 {
 	return (op->kind == STORE_SET || op->kind == STORE_ADD) && !op->compare;
 }
 
-static void learn(struct apply *apply, const struct old *old)
+static void count_new_keys(struct apply *apply, const struct old *old)
 {
 	if (old->there)
 		apply->new_keys = 0;
@@ -266,10 +266,10 @@ static void describe_old(const struct apply *apply, struct store_op *op,
 	}
 }
 
-/* What is refused for want of room has to say what there was. */
+/* Not when space is low: a refusal says what there was. */
 static bool may_guess(const struct apply *apply, const struct store_op *op)
 {
-	return is_plain(op) && apply->new_keys == NEW_KEYS_MIN &&
+	return is_plain_store(op) && apply->new_keys == NEW_KEYS_MIN &&
 	       apply->space == SPACE_PLENTY;
 }
 
@@ -316,8 +316,8 @@ int apply_op(struct apply *apply, struct store_op *op)
 	}
 	if (error != 0)
 		return error;
-	if (is_plain(op))
-		learn(apply, &old);
+	if (is_plain_store(op))
+		count_new_keys(apply, &old);
 	describe_old(apply, op, &old);
 	if (!old.live)
 		return change_missing(apply, op, &old);

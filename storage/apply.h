@@ -47,7 +47,7 @@ struct apply {
 	unsigned char *peek_room;
 	unsigned char *scratch; /* for values made of old ones */
 	size_t scratch_bytes;
-	unsigned new_keys; /* that plain stores met in a row; see apply.c */
+	unsigned new_keys; /* in a row, of plain stores; see apply.c */
 	/* of this transaction */
 	DBC *cursor;
 	uint64_t position; /* of its commit */
@@ -89,8 +89,9 @@ void apply_take_stamp(struct apply *apply, struct store_op *op,
 		      const struct old *old, struct record *record);
 
 /*
- * What changes the database returns DB_KEYEXIST if the old item was guessed,
- * and wrongly so, or if it has to know. Then it has changed nothing in it.
+ * apply_put() to apply_make(), and apply_delete(): DB_KEYEXIST if `old` was
+ * guessed and there is an item, or may be one that is to be deleted. Then the
+ * database is as before, and the op can be applied again with what is there.
  *
  * Stores value_bytes at `value`, with STORE_RECORD_HEAD_MAX bytes free in
  * front of it, under the op's key; or deletes what is there if the record has

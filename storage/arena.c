@@ -2,9 +2,9 @@
  * arena.c - see arena.h.
  *
  * One range of addresses, filled from its beginning, so that few huge pages are
- * touched. It is made of slots: one word that says how big the page is, a gap,
- * what Berkeley DB has in front of the page, and the page. A slot that was
- * given back waits in a list for the next page of its size.
+ * touched. It is made of slots: one word with the size of the page, a gap, the
+ * frame that Berkeley DB has in front of the page, and the page. A slot that is
+ * given back goes to a free list for pages of its size.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise() */
 #include "storage/arena.h"
@@ -28,19 +28,20 @@
 
 struct slot {
 	size_t page_bytes;
-	struct slot *next; /* while it is given back */
+	struct slot *next; /* in the free list; else part of the gap */
 };
 
-/* A hook has no other memory. Where it lies does not change any more. */
+/* A global, because a hook has no other memory. */
 static struct {
-	pthread_mutex_t lock; /* protects what follows */
-	char *begin, *end;
+	pthread_mutex_t lock;
+	char *begin, *end; /* do not change any more once they are set */
+	/* under the lock: */
 	char *unused;
-	struct slot *given_back[SIZES];
+	struct slot *free[SIZES];
 	size_t pages;
 } arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The page that a piece of memory is for; 0: it is for something else. */
+/* The size of the page that memory is wanted for; 0: for something else. */
 static size_t page_of(size_t bytes)
 {
 	size_t page = bytes - FRAME_BYTES;
@@ -53,7 +54,7 @@ static size_t page_of(size_t bytes)
 
 static struct slot **list_of(size_t page_bytes)
 {
-	struct slot **list = arena.given_back;
+	struct slot **list = arena.free;
 
 	for (size_t bytes = PAGE_MIN; bytes < page_bytes; bytes *= 2)
 		list++;
@@ -105,7 +106,7 @@ static void give_back_slot(struct slot *slot)
 	(void)pthread_mutex_unlock(&arena.lock);
 }
 
-/* Such as free() takes. */
+/* In huge pages of its own; free() takes it. */
 static void *take_table(size_t bytes)
 {
 	size_t whole = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
@@ -165,7 +166,7 @@ size_t arena_pages(void)
 /* Addresses only: the memory comes when it is used. */
 static void reserve(uint64_t cache_bytes)
 {
-	/* Berkeley DB does not count our part of the heads. */
+	/* Berkeley DB does not count what is ours of the heads. */
 	size_t bytes = cache_bytes + cache_bytes / 8;
 	char *memory;
 

@@ -1,11 +1,10 @@
 /*
  * arena.h - memory for the pages that Berkeley DB caches, in huge pages.
  *
- * A change touches a few of them, anywhere in the cache. From malloc() each
- * lies in small pages of the processor's, and is most often one whose address
- * has to be looked up anew; and it begins somewhere in a line of the
- * processor's cache. Here they lie close together and begin with a line. Big
- * tables, as that of the mutexes, get huge pages of their own.
+ * A change touches a few of them, anywhere in the cache. From malloc() they lie
+ * in memory pages of 4 KB, so most of them miss the TLB, and they begin in the
+ * middle of a cache line. Here they lie close together and begin with a line.
+ * Big tables, as that of the mutexes, get huge pages of their own.
  *
  * It is no more than a place: where the system has no huge pages, or no room
  * for the addresses, or where Berkeley DB asks for other sizes than the one it
@@ -30,10 +29,10 @@
  */
 void arena_install(uint64_t cache_bytes);
 
-/* Pages that lie in it now. */
+/* How many pages lie in it now. Thread: any. */
 size_t arena_pages(void);
 
-/* What Berkeley DB calls; like malloc(), realloc() and free(). */
+/* What Berkeley DB calls; like malloc(), realloc() and free(). Thread: any. */
 void *arena_take(size_t bytes);
 void *arena_retake(void *memory, size_t bytes);
 void arena_give_back(void *memory);

@@ -1,11 +1,11 @@
 /*
  * checksum.c - see checksum.h.
  *
- * A word of 8 bytes is summed in three steps. Each brings neighbours together,
- * in lanes twice as wide: bytes, pairs, quadruples. A quadruple is less than
- * 2^24, so no lane runs over into the next one. Where sums of words are added
- * up, they are modulo 2^32, as the sum itself. The words of a block do not wait
- * for each other.
+ * A word of 8 bytes is summed in three steps. Each adds neighbours up, in lanes
+ * twice as wide: bytes to pairs, pairs to quads, quads to the word. A quad is
+ * less than 2^24, so no lane runs over into the next one. The rest is modulo
+ * 2^32, as the sum itself. The words of a block do not depend on each other, so
+ * the processor sums them at the same time.
  */
 #include "storage/checksum.h"
 
@@ -15,7 +15,7 @@
 #define WORD  8u
 #define BLOCK (4 * WORD)
 
-/* Powers of 33, modulo 2^32: what the bytes in front weigh. */
+/* Powers of 33, modulo 2^32: what a byte weighs with so many behind it. */
 #define POWER_1	 33u
 #define POWER_2	 (POWER_1 * POWER_1)
 #define POWER_4	 (POWER_2 * POWER_2)

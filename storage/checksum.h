@@ -2,10 +2,10 @@
  * checksum.h - Berkeley DB's checksum of its log, in place of its own.
  *
  * Each log record is summed: sum = sum * 33 + byte, for all of its bytes.
- * Berkeley DB goes byte by byte, which was 57 % of the writer's work with
- * values of 4 KiB. The function here gives the same sums, by words. It has the
- * name of Berkeley DB's, and the dynamic linker takes a name from the program
- * before it takes it from a library: so Berkeley DB calls this one.
+ * Berkeley DB goes byte by byte, which was 57 % of the writer's instructions
+ * with values of 4 KiB. The function here gives the same sums, by words. It has
+ * the name of Berkeley DB's, and the dynamic linker takes a name from the
+ * program before it takes it from a library: so Berkeley DB calls this one.
  *
  * Nothing but speed depends on that. Where a Berkeley DB is built to prefer
  * its own function, or has it under another name, that one is called.
@@ -23,16 +23,16 @@
 #endif
 
 /*
- * The sum of `size` bytes. Berkeley DB gives no handle; none is looked at.
- * The linker exports it, as a library refers to it, if it may be seen.
+ * The sum of `size` bytes. The handle is not used: Berkeley DB passes NULL. The
+ * linker exports what a library refers to, if it is visible. Thread: any.
  */
 uint32_t checksum_of(DB *db, const void *bytes,
 		     uint32_t size) __asm__("__ham_func4")
 	__attribute__((visibility("default"), used));
 
 /*
- * Does nothing. A call of it brings this object into the program: for a name
- * that a library has anyhow no linker takes one out of an archive.
+ * Does nothing. A call of it brings this object into the program: the linker
+ * takes none out of an archive for a name that a library has, too.
  */
 void checksum_link(void);
 

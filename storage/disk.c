@@ -19,11 +19,11 @@
 
 #include "storage/spare.h"
 
-/* Mutable globals: a hook has no other memory. */
+/* Globals, because a hook has no other memory. */
 static atomic_ulong failed_syncs, logs_made;
 static atomic_bool broken;
 static atomic_int paced = -1;
-/* Of the thread that paces: others wait for memory, or for a page. */
+/* Of the thread that paces: others pause to wait for memory, or a page. */
 static _Thread_local unsigned long logs_due = ULONG_MAX;
 
 unsigned long disk_failed_syncs(void)
@@ -162,8 +162,8 @@ static bool is_late(void)
 
 /*
  * Begins to write what came since the last pause, and waits for what that one
- * began. An error is no matter here: the sync of Berkeley DB's own descriptor
- * meets it, too.
+ * began, unless the checkpoint is late. An error is no matter here: the sync of
+ * Berkeley DB's own descriptor meets it, too.
  */
 static void begin_writing(int fd, bool late)
 {

@@ -33,10 +33,10 @@ void disk_install(void);
  * descriptor stays the caller's, and is not Berkeley DB's, which must see the
  * errors of its own. -1: none.
  *
- * Once disk_logs_made() has come to logs_due the calling thread does not pause
- * any more: its checkpoint is late, and the log would grow as long as it takes.
- * Others go on to: they pause where Berkeley DB waits for memory, and it gives
- * up after so many pauses.
+ * Once disk_logs_made() has reached logs_due the calling thread does not pause
+ * any more: its checkpoint is late, and the log grows until it ends. ULONG_MAX:
+ * it always pauses. Other threads go on to pause: they do so where Berkeley DB
+ * waits for memory, and it gives up after so many pauses. Thread: maint.
  */
 void disk_pace(int fd, unsigned long logs_due);
 

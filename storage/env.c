@@ -231,7 +231,7 @@ static int set_log(DB_ENV *db_env, const struct store_config *config,
 	return error;
 }
 
-/* What it hands to us is freed by free(). */
+/* The arena is for Berkeley DB's own memory: what it hands to us we free(). */
 static int set_memory(DB_ENV *db_env, const struct store_config *config)
 {
 	if (!config->shared_regions)

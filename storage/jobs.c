@@ -97,7 +97,7 @@ void store_progress(const struct store *store, struct store_progress *ret)
 	ret->compact_examined = atomic_load(&compact->examined);
 	ret->compact_freed = atomic_load(&compact->freed);
 	ret->compact_returned = atomic_load(&compact->given);
-	/* First: what leaves the queue is running before. */
+	/* First: a prefix is running before it leaves the queue. */
 	ret->delete_queued = atomic_load(&purge->queued);
 	ret->delete_running = atomic_load(&purge->running);
 	ret->delete_done = atomic_load(&purge->done);

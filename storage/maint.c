@@ -98,7 +98,7 @@ static void set_pace(struct env *env)
 	(void)db_env->set_mp_max_write(db_env, PAGES_IN_ROW, PAUSE_US);
 }
 
-/* From when on a checkpoint that begins now is late: see disk_pace(). */
+/* With how many log files a checkpoint that begins now is late: disk_pace() */
 static unsigned long logs_due(const struct env *env)
 {
 	const struct store_config *config = env->config;

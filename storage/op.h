@@ -60,8 +60,8 @@ enum store_op_kind {
 	STORE_FLUSH, /* no key; expiry: when, 0 for now */
 	/* the store's own */
 	/*
-	 * Deletes what has expired, by the clock and at `expiry`, or is behind
-	 * the cut-off of reclaiming, and that in `cas`.
+	 * Deletes what has expired, by the clock and also at `expiry`, or was
+	 * flushed, by the reclaim cut-off and also by that in `cas`.
 	 */
 	STORE_RECLAIM,
 	STORE_DELETE_OLDER /* delete if stored before the stamp in `cas` */
@@ -124,7 +124,7 @@ struct store_op {
 	bool touch; /* incr, decr, lease, invalidate: sets expiry, too */
 	bool mark_stale, drop_value; /* invalidate */
 	int64_t recache_seconds;     /* lease; 0: never */
-	bool recache_touched; /* with touch: of the expiry that it sets */
+	bool recache_touched; /* by the expiry that `touch` sets, not the old */
 	void *user;	      /* user_bytes of the caller, inside the op */
 	/* the answer */
 	enum store_status status;

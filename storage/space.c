@@ -16,9 +16,10 @@
 #define BALLAST_FILE   "ballast"
 #define BALLAST_EXTRA  (UINT64_C(1) << 20)
 #define RECOVERY_BYTES (UINT64_C(4) << 20)
+/* How long a look is good if so much is left: to fill it takes 5 GB a second */
 #define GOOD_MS	       50
-#define FAR_MORE_BYTES (UINT64_C(256) << 20) /* no disk takes it in GOOD_MS */
-#define LITTLE_BYTES   (UINT64_C(1) << 20)   /* a batch of small values */
+#define FAR_MORE_BYTES (UINT64_C(256) << 20)
+#define LITTLE_BYTES   (UINT64_C(1) << 20) /* what most batches need */
 
 static uint64_t free_bytes(const char *dir)
 {
@@ -175,14 +176,14 @@ static bool is_still_good(const struct space *space,
 			  const struct space_use *use)
 {
 	return use->needed <= LITTLE_BYTES &&
-	       thread_now_ms() < space->good_until;
+	       thread_now_ms() < space->good_until_ms;
 }
 
 static void note_look(struct space *space, uint64_t left)
 {
 	bool much = minus(left, space->reserve_bytes) >= FAR_MORE_BYTES;
 
-	space->good_until = much ? thread_now_ms() + GOOD_MS : 0;
+	space->good_until_ms = much ? thread_now_ms() + GOOD_MS : 0;
 }
 
 enum space_level space_check(struct space *space, const struct space_use *use)

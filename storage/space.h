@@ -11,8 +11,8 @@
  * and old log can only be removed after a checkpoint, which needs room itself:
  * so below a quarter every change is refused until there is more.
  *
- * When there is far more than the reserve, a look is good for a moment: less
- * can be written in that time.
+ * With far more than the reserve a look is good for a moment, in which less
+ * than that is written.
  *
  * Should the disk be filled by others to the last byte, the ballast (a file
  * that only takes room, beside the log) is given up, so that what is already
@@ -43,10 +43,10 @@ struct space {
 	char *data_path, *ballast_path;
 	uint64_t reserve_bytes, ballast_bytes;
 	/* the writer's */
-	bool low;	     /* as last said */
-	uint64_t data_bytes; /* of the data file when last looked at */
-	uint64_t full_at;    /* item bytes when it grew last */
-	int64_t good_until;  /* in ms: there is plenty, do not look again */
+	bool low;	       /* as last said */
+	uint64_t data_bytes;   /* of the data file when last looked at */
+	uint64_t full_at;      /* item bytes when it grew last */
+	int64_t good_until_ms; /* monotonic; as long there is plenty */
 	pthread_mutex_t lock;
 	bool ballast; /* is there */
 };
@@ -68,7 +68,7 @@ struct space_use {
 	uint64_t needed;     /* bytes that are to be written now */
 };
 
-/* How it stands, or did a moment ago. Blocks: on statvfs and stat. */
+/* How it stands, or did 50 ms ago at most. Blocks: on statvfs and stat. */
 enum space_level space_check(struct space *space, const struct space_use *use);
 
 /* Says so when the level has changed. */

@@ -15,7 +15,7 @@
  *   spare.lock        that a spare log file is wanted
  *   cache_shard.lock  a part of the cache of records; innermost
  *   env.message_lock  how many messages there were; innermost
- *   arena.lock        places of cached pages; of the whole process, innermost
+ *   arena.lock        places of cached pages; of the process; innermost
  */
 #ifndef STORAGE_STORE_PRIV_H
 #define STORAGE_STORE_PRIV_H

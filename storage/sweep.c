@@ -74,7 +74,7 @@ static void watch_clock(struct sweep *sweep)
 	struct published *published = &sweep->store->writer.published;
 	int64_t wall, now_ms, ahead;
 
-	/* First: if a jump has moved it, then the clock shows the jump. */
+	/* First: so a cut-off that a jump has moved is seen with the jump. */
 	sweep->reclaim_cutoff = atomic_load(&published->reclaim_cutoff);
 	wall = wall_us(sweep);
 	now_ms = thread_now_ms();

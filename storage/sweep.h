@@ -10,8 +10,8 @@
  *
  * After the wall clock has jumped ahead nothing is reclaimed for a while: the
  * clock may be wrong, and what a wrong clock hides must not be lost. So a step
- * goes by the time that was compared, and does not ask again; nor does what it
- * deletes.
+ * goes by the time at which the clock was last looked at for jumps, and so do
+ * the reclaims that it submits.
  *
  * The thread also wakes the writer when a delayed flush is due.
  *
@@ -38,7 +38,7 @@ struct sweep {
 	uint64_t pass_cutoff;  /* reclaim cut-off when it began */
 	uint64_t swept_cutoff; /* all below is reclaimed */
 	int64_t last_wall_us, last_ms; /* of the clocks, to see jumps */
-	/* What a step goes by; none of it is of behind a jump of the clock. */
+	/* What a step goes by, from the last look at the clock. */
 	int64_t now_seconds;
 	uint64_t reclaim_cutoff;
 };
