@@ -69,9 +69,9 @@ struct proto_meta_result {
 	bool with_value;      /* VA and the value follow; else HD */
 	uint32_t flags;
 	uint64_t cas;
-	int64_t ttl;	    /* t: seconds left, -1: never ... */
-	int64_t ttl_before; /* ... in front of a T, or an N that has made it */
-	int64_t ttl_made;   /* ... behind that N */
+	int64_t ttl;	    /* t: seconds left, -1: never; behind a T, if any */
+	int64_t ttl_before; /* in front of T, or of an N that made the item */
+	int64_t ttl_made;   /* behind that N */
 	bool fetched_before;
 	uint64_t idle_seconds;
 	bool key_base64; /* the item's; without one: that the request had b */

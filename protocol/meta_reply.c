@@ -18,7 +18,7 @@ struct reply {
 	const struct proto_request *request;
 	struct proto_slice key; /* the item's, decoded */
 	const struct proto_meta_result *result;
-	int64_t ttl; /* at this flag: T and N change it */
+	int64_t ttl; /* as of the flag that is next: T and N change it */
 };
 
 /* The flags that an answer to a verb shows, if asked for, as letters. */

@@ -57,9 +57,9 @@ struct proto_meta {
 	struct proto_slice flags;  /* as sent: answers are in this order */
 	uint64_t present;	   /* PROTO_FLAG() of each that is there */
 	struct proto_slice opaque; /* O, without the letter */
-	int64_t recache_seconds;   /* R ... */
-	bool recache_touched;	   /* ... counts from the time of T */
-	bool touches_made;	   /* T is also for what N makes */
+	int64_t recache_seconds;   /* R */
+	bool recache_touched;	   /* R is about the expiry that T sets */
+	bool touches_made;	   /* T is about what N makes, too */
 	uint64_t assign;	   /* E: the id to give; 0: the next */
 	char mode; /* M: ms S E A P R, ma I D; the default if not given */
 };

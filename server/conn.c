@@ -22,9 +22,9 @@
 #define WORKER_GATS_MAX	 64
 #define WORKER_BYTES_MAX (64 * 1024 * 1024)
 /*
- * Memory of values on their way in: together, or as much as the cache has if
- * that is more. It is twice the biggest value at least. Small ones do not
- * count: they take no more than a connection's input does.
+ * Memory of all values that are being received, unless the cache has more: two
+ * of the biggest fit at least, for an item is at most half of the cache. Small
+ * ones do not count: they take no more than a connection's input does.
  */
 #define RECEIVING_MAX	(256 * 1024 * 1024)
 #define RECEIVING_SMALL POOL_BLOCK_BYTES
@@ -248,7 +248,7 @@ void conn_await(struct conn *conn, bool (*has_come)(struct conn *conn))
 	conn->needs |= CONN_NEEDS_EVENT;
 }
 
-bool conn_may_receive(struct conn *conn, uint32_t bytes)
+bool conn_begin_receiving(struct conn *conn, uint32_t bytes)
 {
 	struct server *server = conn->worker->server;
 	uint64_t limit = server->options->cache_bytes;
@@ -265,7 +265,7 @@ bool conn_may_receive(struct conn *conn, uint32_t bytes)
 	return true;
 }
 
-static void conn_has_received(struct conn *conn)
+static void end_receiving(struct conn *conn)
 {
 	if (conn->receiving > 0)
 		atomic_fetch_sub(&conn->worker->server->receiving_bytes,
@@ -294,7 +294,7 @@ static enum conn_next step_value(struct conn *conn)
 	}
 	if (part < missing)
 		return CONN_INPUT;
-	conn_has_received(conn);
+	end_receiving(conn);
 	conn_set_step(conn, CONN_COMMAND);
 	return block->done(conn);
 }
@@ -473,7 +473,7 @@ void conn_shut(struct conn *conn)
 		return;
 	store_op_free(conn->op);
 	conn->op = NULL;
-	conn_has_received(conn);
+	end_receiving(conn);
 	login_leave(conn);
 	conn_set_step(conn, CONN_CLOSING);
 	conn_want_input(conn, false);

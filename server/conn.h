@@ -106,7 +106,7 @@ struct conn {
 	unsigned ahead; /* gets behind it that are expected, see ahead.h */
 	struct conn_block block; /* VALUE */
 	struct store_op *op;	 /* VALUE: being filled; own until submit */
-	uint32_t receiving;	 /* VALUE: its part of receiving_bytes */
+	uint32_t receiving;	 /* VALUE: its part of server.receiving_bytes */
 	uint64_t swallow;	 /* SWALLOW: bytes still to skip */
 	conn_stream_fn stream;
 	struct store_cursor cursor;	 /* STREAM: of a walk */
@@ -178,10 +178,12 @@ void conn_op_done(struct conn *conn, struct store_op *op);
 void conn_await(struct conn *conn, bool (*has_come)(struct conn *conn));
 
 /*
- * True if memory for a block of so many bytes may be held until it is there:
- * big ones have a limit together, for all connections. Call it once a block.
+ * Counts a block of so many bytes as being received: until it has come whole,
+ * or the connection is shut. False: it is one too many of all connections' big
+ * ones, and must not be held in memory. Called once a block. Thread: the
+ * connection's worker.
  */
-bool conn_may_receive(struct conn *conn, uint32_t bytes);
+bool conn_begin_receiving(struct conn *conn, uint32_t bytes);
 
 /* Goes on with reading a block, to `to`; then done() is called. */
 void conn_read_block(struct conn *conn, char *to, uint32_t bytes,

@@ -10,8 +10,8 @@
 
 #include "server/shared.h"
 
-/* What exec_log() says is not said more often than this. */
-#define ACT_LOG_MS 1000
+/* Between two lines of one pace, see exec_log(). */
+#define LOG_PACE_MS 1000
 
 struct exec_entry {
 	enum conn_next (*start)(struct conn *, const struct proto_request *);
@@ -116,11 +116,11 @@ enum conn_next exec_refused(struct conn *conn,
 void exec_log(const struct conn *conn, struct log_pace *pace,
 	      const char *format, ...)
 {
-	char text[3 * PROTO_KEY_MAX + 64];
+	char text[3 * PROTO_KEY_MAX + 64]; /* an escaped key, and words */
 	uint64_t held_back;
 	va_list args;
 
-	if (!log_pace(pace, ACT_LOG_MS, &held_back))
+	if (!log_pace(pace, LOG_PACE_MS, &held_back))
 		return;
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);

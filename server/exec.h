@@ -34,9 +34,9 @@ enum conn_next exec_refused(struct conn *conn,
 			    const struct proto_parsed *parsed);
 
 /*
- * Reads the block of a store command into its op, which is the connection's
- * from now on. There may be no memory for that: then it is freed, and the block
- * skipped.
+ * Reads the block of a store command into the op, which is the connection's
+ * from now on. If too much is being received already, the op is freed, the
+ * block skipped, and the command refused for want of memory.
  */
 enum conn_next exec_receive(struct conn *conn, struct store_op *op);
 
@@ -62,8 +62,8 @@ enum conn_next exec_write(struct conn *conn, struct proto_slice bytes);
 enum conn_next exec_write_end(struct conn *conn, struct proto_slice bytes);
 
 /*
- * Logs what a client has done to everybody, and who it was; at most once a
- * second for each pace, so that it cannot fill the log.
+ * Logs what a client has done to all, and who it was: at most once a second for
+ * each pace, with how many it left out, so that no client fills the log.
  */
 void exec_log(const struct conn *conn, struct log_pace *pace,
 	      const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -98,7 +98,7 @@ static enum conn_next value_complete(struct conn *conn)
 
 enum conn_next exec_receive(struct conn *conn, struct store_op *op)
 {
-	if (!conn_may_receive(conn, op->value_bytes)) {
+	if (!conn_begin_receiving(conn, op->value_bytes)) {
 		store_op_free(op);
 		return exec_skip_block(conn, PROTO_ERR_NO_MEMORY);
 	}

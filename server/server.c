@@ -31,9 +31,9 @@
 #define GET_LINE_MAX   (8 * 1024 * 1024)
 #define LINE_MAX_BYTES 2048
 /*
- * Looks at a store that does not get on, at a stop: 5 s, which is longer than
- * the workers give their clients to take their answers. Looks, not the clock:
- * a machine that stands still is no disk that does.
+ * A stop gives up after so many looks at a store that does not get on: 5 s,
+ * longer than the workers give their clients to take their answers. Looks, not
+ * the clock: a process that was not run has seen no disk stand still.
  */
 #define STOP_LOOKS    2500
 #define STOP_PAUSE_NS 2000000L
@@ -183,7 +183,7 @@ static int start_workers(struct server *server)
 	return 0;
 }
 
-/* Grows as long as the store gets on. */
+/* Grows while the store gets on. */
 static uint64_t work_done(const struct server *server)
 {
 	struct store_counts counts;
@@ -193,9 +193,9 @@ static uint64_t work_done(const struct server *server)
 }
 
 /*
- * Gives the workers their time. A store that failed, or has a full disk and no
- * room for what is in flight, never lets them finish: false then. One that is
- * slow does, and what is in flight is bounded.
+ * Waits until the workers have ended. False: they never will, as the store has
+ * failed, or the disk is full and has no room for what is in flight. A store
+ * that is only slow is waited for: what is in flight is bounded.
  */
 static bool wait_for_workers(struct server *server)
 {

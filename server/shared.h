@@ -61,7 +61,7 @@ struct server {
 	_Atomic uint64_t listen_disabled;    /* times */
 	_Atomic uint64_t listen_disabled_us; /* in all */
 	_Atomic uint64_t memory_limit_bytes; /* cache_memlimit */
-	_Atomic uint64_t receiving_bytes;    /* big values on their way in */
+	_Atomic uint64_t receiving_bytes;    /* of big values: conn.h */
 	atomic_bool crawler_enabled;	     /* lru_crawler */
 };
 

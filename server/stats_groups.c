@@ -44,8 +44,8 @@ enum item_source { ZERO, ITEMS, REQUESTED, RECLAIMED, SWEPT };
 
 /*
  * What Berkeley DB adds to a record at most: a header of 3 bytes and an index
- * of 2 for the key and for the data, both rounded up to 4 bytes. Pages that
- * are filled in any order are two thirds full in the end.
+ * of 2 for the key and for the data, both rounded up to 4 bytes. And pages that
+ * are filled in random order are two thirds full.
  */
 #define PAGE_OVERHEAD 16
 

@@ -16,7 +16,7 @@
 #include "server/log.h"
 #include "server/tls_context.h"
 
-/* Clients may ask for a refresh; it is not logged more often than this. */
+/* Clients can ask for a refresh, but not fill the log by that. */
 #define REFRESH_LOG_MS 1000
 
 struct tls {
