@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 /*
- * The usual 4 s are little on a machine that is busy with something else: the
- * limit is there to end what hangs, and nothing else.
+ * check's own 4 s are little on a busy machine: a limit is there to end what
+ * hangs, and nothing else.
  */
 #define SECONDS_MAX "300"
 
 __attribute__((constructor)) static void be_patient(void)
 {
-	/* Read when a case is made, which is before run_suite(). */
+	/* check reads it when a case is made, which is before run_suite(). */
 	(void)setenv("CK_DEFAULT_TIMEOUT", SECONDS_MAX, 0);
 }
 

@@ -1,8 +1,8 @@
 /*
  * run_suite.h - what is left of a test program's main(), and the time limit.
  *
- * Each test may take minutes, or as long as $CK_DEFAULT_TIMEOUT says. Nothing
- * in a test waits for less: it waits for what it waits for.
+ * The limit is minutes for each test, or what $CK_DEFAULT_TIMEOUT says, and it
+ * is the only one: no wait inside a test has another.
  */
 #ifndef TESTS_UNIT_RUN_SUITE_H
 #define TESTS_UNIT_RUN_SUITE_H

@@ -31,14 +31,17 @@ int statvfs(const char *path, struct statvfs *ret)
 	return 0;
 }
 
-/* The sweep asks for the time before it looks at anything. */
-static void hold_sweep(struct rig *rig)
+bool rig_in_thread(const char *name)
 {
-	char name[16] = "";
+	char own[16] = "";
 
-	(void)pthread_getname_np(pthread_self(), name, sizeof(name));
-	if (strcmp(name, "sweep") != 0)
-		return;
+	(void)pthread_getname_np(pthread_self(), own, sizeof(own));
+	return strcmp(own, name) == 0;
+}
+
+/* The sweep asks for the time before it looks at anything. */
+static void wait_while_held(struct rig *rig)
+{
 	(void)pthread_mutex_lock(&rig->sweep_lock);
 	while (rig->sweep_held)
 		(void)pthread_cond_wait(&rig->sweep_change, &rig->sweep_lock);
@@ -57,8 +60,8 @@ static int64_t now_us(void *arg)
 {
 	struct rig *rig = arg;
 
-	if (rig->no_sweep)
-		hold_sweep(rig);
+	if (rig->no_sweep && rig_in_thread("sweep"))
+		wait_while_held(rig);
 	return atomic_load(&rig->now_us);
 }
 
@@ -149,7 +152,7 @@ void rig_close(struct rig *rig)
 
 	store_reader_free(rig->reader);
 	store_client_free(rig->client);
-	set_sweep_held(rig, false); /* to its end */
+	set_sweep_held(rig, false); /* or it would never end */
 	rc = store_close(rig->store);
 	rig->store = NULL;
 	rig->client = NULL;
@@ -231,6 +234,17 @@ struct store_op *rig_op(enum store_op_kind kind, const char *key,
 	ck_assert_ptr_nonnull(op);
 	if (value_bytes > 0)
 		memcpy(op->value, value, value_bytes);
+	return op;
+}
+
+struct store_op *rig_op_sized(enum store_op_kind kind, const char *key,
+			      char fill, uint32_t value_bytes)
+{
+	struct store_op *op =
+		store_op_new(kind, key, strlen(key), value_bytes, 0);
+
+	ck_assert_ptr_nonnull(op);
+	memset(op->value, fill, value_bytes);
 	return op;
 }
 

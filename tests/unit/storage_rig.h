@@ -30,7 +30,7 @@ struct rig {
 	_Atomic int64_t now_us; /* the store's clock */
 	/* From the next opening on nothing is swept: what is dead stays. */
 	bool no_sweep;
-	pthread_mutex_t sweep_lock; /* of the next */
+	pthread_mutex_t sweep_lock; /* protects sweep_held */
 	pthread_cond_t sweep_change;
 	bool sweep_held;
 	atomic_int messages, fatals;
@@ -58,6 +58,9 @@ int64_t rig_now(const struct rig *rig);
 /* An op with a text value; more may be set before rig_do(). */
 struct store_op *rig_op(enum store_op_kind kind, const char *key,
 			const char *value);
+/* The same with a value of so many bytes, all of them `fill`. */
+struct store_op *rig_op_sized(enum store_op_kind kind, const char *key,
+			      char fill, uint32_t value_bytes);
 /* Submits one op and waits until it is durable. Owner: caller. */
 void rig_do(struct rig *rig, struct store_op *op);
 /* Waits until one op can be reaped. Owner: caller. */
@@ -81,6 +84,9 @@ void rig_expect_missing(struct rig *rig, const char *key);
 void rig_expect_items(struct rig *rig, uint64_t items);
 /* The same, but of a number that the sweep lowers, or lowered just now. */
 void rig_wait_for_items(struct rig *rig, uint64_t items);
+
+/* Is this the store's thread of that name? For what the store calls back. */
+bool rig_in_thread(const char *name);
 
 /* Waits until done(arg) says true. */
 void rig_wait_for(bool (*done)(void *arg), void *arg);

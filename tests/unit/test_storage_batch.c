@@ -15,7 +15,7 @@
 #include "tests/unit/storage_rig.h"
 
 #define KEYS	   300
-#define KEYS_MAX   20000
+#define MANY_KEYS  20000
 #define BATCHES	   150
 #define BATCH_OPS  100
 #define VALUE_MAX  3000
@@ -29,7 +29,7 @@ struct item {
 };
 
 static struct rig rig;
-static struct item items[KEYS_MAX];
+static struct item items[MANY_KEYS];
 static int keys; /* how many of them are used */
 static unsigned long long seed;
 
@@ -64,12 +64,7 @@ static const char *name(int n)
 static struct store_op *new_op(enum store_op_kind kind, int n, uint32_t bytes,
 			       char fill)
 {
-	const char *key = name(n);
-	struct store_op *op = store_op_new(kind, key, strlen(key), bytes, 0);
-
-	ck_assert_ptr_nonnull(op);
-	memset(op->value, fill, bytes);
-	return op;
+	return rig_op_sized(kind, name(n), fill, bytes);
 }
 
 /* Sizes on both sides of what fits into a page, and often the same again. */
@@ -173,10 +168,10 @@ static void verify_file(void)
 	ck_assert_int_eq(db->verify(db, path, NULL, NULL, 0), 0);
 }
 
-/* Of few keys, which are mostly there, and of many, which are mostly new. */
+/* With few keys, which are mostly there, and with many, mostly new ones. */
 START_TEST(test_ops_of_a_batch_do_not_meet)
 {
-	keys = _i == 0 ? KEYS : KEYS_MAX;
+	keys = _i == 0 ? KEYS : MANY_KEYS;
 	for (int i = 0; i < BATCHES; i++)
 		run_batch();
 	check_items();

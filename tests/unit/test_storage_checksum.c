@@ -21,7 +21,7 @@
 
 typedef uint32_t sum_fn(DB *db, const void *bytes, uint32_t size);
 
-static unsigned char *bytes; /* the memory behind them cannot be read */
+static unsigned char *bytes; /* a page that cannot be read is behind them */
 static size_t bytes_size;
 static sum_fn *theirs;
 
@@ -95,8 +95,7 @@ START_TEST(test_it_reads_no_further)
 }
 END_TEST
 
-/* The greatest bytes, and those with a sign, are where a lane would run over.
- */
+/* The greatest ones are where a lane would run over into the next. */
 START_TEST(test_bytes_at_their_limits)
 {
 	static const int limits[] = {0xff, 0x80, 0x7f, 0};

@@ -462,9 +462,8 @@ static void fill(int items)
 
 	for (int i = 0; i < items; i++) {
 		(void)snprintf(key, sizeof(key), "f%d", i);
-		op = store_op_new(STORE_SET, key, strlen(key), 1000, 0);
-		memset(op->value, 'x', 1000);
-		store_submit(rig.client, op);
+		store_submit(rig.client,
+			     rig_op_sized(STORE_SET, key, 'x', 1000));
 	}
 	for (int i = 0; i < items; i++) {
 		op = rig_reap(&rig);

@@ -2,10 +2,7 @@
  * test_storage_flush.c - flush_all: at once, later, over restarts; and how
  * dead items are found and their space is given back.
  */
-#define _GNU_SOURCE /* pthread_getname_np */
-
 #include <check.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -300,16 +297,13 @@ static atomic_int asks_left; /* until the clock jumps */
 /* A clock that jumps when the sweep asks for the n-th time. */
 static int64_t jumping_now_us(void *arg)
 {
-	char name[16] = "";
-
 	(void)arg;
-	(void)pthread_getname_np(pthread_self(), name, sizeof(name));
-	if (strcmp(name, "sweep") == 0 && atomic_fetch_sub(&asks_left, 1) == 1)
+	if (rig_in_thread("sweep") && atomic_fetch_sub(&asks_left, 1) == 1)
 		rig_tick(&rig, 7200);
 	return atomic_load(&rig.now_us);
 }
 
-/* Nor does one that jumps in the midst of a sweep: the first looks at all. */
+/* Nor does one that jumps during a sweep, when that asks for the _i-th time. */
 START_TEST(test_a_clock_that_jumps_during_a_sweep_destroys_nothing)
 {
 	rig.quiet = true;

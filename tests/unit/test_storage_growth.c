@@ -4,7 +4,6 @@
  * The clock is asked before each step of a sweep or of a purge: there the hash
  * grows, so that splits come between the steps every time.
  */
-#define _GNU_SOURCE /* pthread_getname_np */
 
 #include <check.h>
 #include <pthread.h>
@@ -82,13 +81,10 @@ static void grow(void)
 
 static int64_t now_us(void *arg)
 {
-	const char *thread;
-	char name[16] = "";
+	const char *thread = atomic_load(&growth.thread);
 
 	(void)arg;
-	(void)pthread_getname_np(pthread_self(), name, sizeof(name));
-	thread = atomic_load(&growth.thread);
-	if (thread == NULL || strcmp(name, thread) != 0)
+	if (thread == NULL || !rig_in_thread(thread))
 		return atomic_load(&rig.now_us);
 	(void)pthread_mutex_lock(&growth.lock);
 	if (atomic_load(&growth.thread) != NULL)

@@ -41,8 +41,7 @@ static void fill(const char *prefix, int count, uint32_t value_bytes)
 		struct store_op *op;
 
 		(void)snprintf(key, sizeof(key), "%s%04d", prefix, i);
-		op = store_op_new(STORE_SET, key, strlen(key), value_bytes, 0);
-		memset(op->value, 'v', value_bytes);
+		op = rig_op_sized(STORE_SET, key, 'v', value_bytes);
 		op->next = first;
 		first = op;
 	}

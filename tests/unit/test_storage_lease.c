@@ -194,6 +194,32 @@ struct recache_case {
 	bool win;
 };
 
+static const struct recache_case recache_cases[] = {
+	{100, 0, false},	{100, 100, false}, {100, 101, true},
+	{100, 99, false},	{1, 2, true},	   {100, -1, false},
+	{0, 1000, false}, /* 0: it never expires */
+	{100, INT64_MAX, true},
+};
+
+START_TEST(test_one_asker_wins_what_expires_soon)
+{
+	const struct recache_case *c = &recache_cases[_i];
+	struct store_op *op;
+
+	rig_set_expiry(&rig, "k", "v",
+		       c->left > 0 ? rig_now(&rig) + c->left : 0);
+	for (int i = 0; i < 2; i++) {
+		op = rig_op(STORE_LEASE, "k", NULL);
+		op->recache_seconds = c->recache_seconds;
+		rig_do(&rig, op);
+		ck_assert_int_eq(op->found.win, c->win && i == 0);
+		ck_assert_int_eq(op->found.won, c->win && i == 1);
+		store_op_free(op);
+	}
+	expect_marks(false, c->win);
+}
+END_TEST
+
 struct touch_case {
 	int64_t left, set;   /* 0: never */
 	bool by_old, by_new; /* who wins with recache_seconds of 50 */
@@ -222,32 +248,6 @@ START_TEST(test_a_lease_that_touches_wins)
 		ck_assert_int_eq(op->found.win, by_new ? c->by_new : c->by_old);
 		store_op_free(op);
 	}
-}
-END_TEST
-
-static const struct recache_case recache_cases[] = {
-	{100, 0, false},	{100, 100, false}, {100, 101, true},
-	{100, 99, false},	{1, 2, true},	   {100, -1, false},
-	{0, 1000, false}, /* 0: it never expires */
-	{100, INT64_MAX, true},
-};
-
-START_TEST(test_one_asker_wins_what_expires_soon)
-{
-	const struct recache_case *c = &recache_cases[_i];
-	struct store_op *op;
-
-	rig_set_expiry(&rig, "k", "v",
-		       c->left > 0 ? rig_now(&rig) + c->left : 0);
-	for (int i = 0; i < 2; i++) {
-		op = rig_op(STORE_LEASE, "k", NULL);
-		op->recache_seconds = c->recache_seconds;
-		rig_do(&rig, op);
-		ck_assert_int_eq(op->found.win, c->win && i == 0);
-		ck_assert_int_eq(op->found.won, c->win && i == 1);
-		store_op_free(op);
-	}
-	expect_marks(false, c->win);
 }
 END_TEST
 

@@ -40,7 +40,7 @@ static const char *new_name(void)
 	return name;
 }
 
-/* What the next store is to expect. */
+/* Stores that make the next one expect a new key, or an old one. */
 static void warm(bool of_new)
 {
 	for (int i = 0; i < WARM_OPS; i++)
@@ -70,10 +70,8 @@ static void set_and_delete(const char *key)
 /* More than fits into a page. */
 static void set_big(const char *key)
 {
-	struct store_op *op =
-		store_op_new(STORE_SET, key, strlen(key), 20000, 0);
+	struct store_op *op = rig_op_sized(STORE_SET, key, 'b', 20000);
 
-	memset(op->value, 'b', op->value_bytes);
 	rig_do(&rig, op);
 	ck_assert_int_eq(op->status, STORE_OK);
 	store_op_free(op);
@@ -83,7 +81,7 @@ static const struct {
 	void (*before)(const char *key);
 	enum store_op_kind kind;
 	int64_t expiry;
-	int given; /* id, from the last one on; 0: none is given */
+	int given; /* the id, less the last one; 0: none is given */
 	enum store_status status;
 } cases[] = {
 	{NULL, STORE_SET, 0, 0, STORE_OK},
@@ -110,7 +108,7 @@ struct outcome {
 	enum store_status status, read;
 	bool was_live, flushed;
 	size_t old_bytes;
-	uint64_t id, last_id; /* from the last one before on */
+	uint64_t id, last_id; /* less the last one before */
 	uint64_t items, bytes, stored;
 	char value[32];
 };
@@ -188,7 +186,7 @@ static struct outcome run_case(int number, bool of_new)
 	note_counts(&outcome, &before);
 	note_item(&outcome, key);
 	store_op_free(op);
-	/* It has to be left to a next one as well. */
+	/* The next op finds all as it should be, too. */
 	rig_set(&rig, key, "last value");
 	rig_expect(&rig, key, "last value");
 	return outcome;
@@ -222,7 +220,7 @@ static void append(struct store_op ***link, struct store_op *op)
 	*link = &op->next;
 }
 
-/* The cursor of the batch is on what others put anew, and close to it. */
+/* The batch's cursor stands on what is put past it, or beside that. */
 START_TEST(test_a_deleted_key_comes_back_in_the_same_batch)
 {
 	static const enum store_status expected[] = {

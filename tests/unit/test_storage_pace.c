@@ -5,7 +5,6 @@
  * nanosleep() is this program's own: Berkeley DB pauses by it through the
  * store's hooks.
  */
-#define _GNU_SOURCE /* pthread_getname_np() */
 #include <check.h>
 #include <db.h>
 #include <pthread.h>
@@ -37,17 +36,9 @@ static atomic_uint pauses;     /* of the first checkpoint */
 static atomic_uint own_pauses; /* of the test's thread */
 static pthread_t own_thread;
 
-static bool is_maint(void)
-{
-	char name[16];
-
-	return pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 &&
-	       strcmp(name, "maint") == 0;
-}
-
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
-	if (is_maint()) {
+	if (rig_in_thread("maint")) {
 		if (atomic_load(&rig.store->maint.checkpoints) == 0)
 			atomic_fetch_add(&pauses, 1);
 		while (atomic_load(&hold))

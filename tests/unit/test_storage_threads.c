@@ -19,6 +19,8 @@
 #define IN_FLIGHT    16
 #define ADD_KEYS     200
 #define PATTERN_KEYS 8
+#define CHANGES_MIN  300
+#define READS_MIN    300
 
 static struct rig rig;
 
@@ -216,16 +218,16 @@ START_TEST(test_reads_are_never_torn)
 						read_main, &crews[i]),
 				 0);
 	}
-	/* Until each of them has read as often, while it was changed. */
-	for (uint32_t i = 0; i < 300 || atomic_load(&crews[0].reads) < 300 ||
-			     atomic_load(&crews[1].reads) < 300;
+	/* Goes on until both have read often while it changed. */
+	for (uint32_t i = 0;
+	     i < CHANGES_MIN || atomic_load(&crews[0].reads) < READS_MIN ||
+	     atomic_load(&crews[1].reads) < READS_MIN;
 	     i++) {
 		uint32_t bytes = 1 + i * 131 % 6000;
 
 		(void)snprintf(key, sizeof(key), "p%u", i % PATTERN_KEYS);
-		op = store_op_new(i % 5 == 4 ? STORE_DELETE : STORE_SET, key,
-				  strlen(key), bytes, 0);
-		memset(op->value, 'a' + (int)(i % 26), bytes);
+		op = rig_op_sized(i % 5 == 4 ? STORE_DELETE : STORE_SET, key,
+				  (char)('a' + i % 26), bytes);
 		rig_do(&rig, op);
 		ck_assert(op->status == STORE_OK ||
 			  op->status == STORE_NOT_FOUND);

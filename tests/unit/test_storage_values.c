@@ -41,10 +41,8 @@ static atomic_uint looks;
 static void set_sized(bool is_long)
 {
 	uint32_t bytes = is_long ? LONG_BYTES : SHORT_BYTES;
-	struct store_op *op = store_op_new(STORE_SET, "sized", 5, bytes, 0);
+	struct store_op *op = rig_op_sized(STORE_SET, "sized", 'x', bytes);
 
-	ck_assert_ptr_nonnull(op);
-	memset(op->value, 'x', bytes);
 	op->flags = is_long;
 	rig_do(&rig, op);
 	ck_assert_int_eq(op->status, STORE_OK);

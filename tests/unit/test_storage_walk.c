@@ -145,11 +145,10 @@ END_TEST
 
 static void store_sized(const char *key, uint32_t bytes)
 {
-	struct store_op *op =
-		store_op_new(STORE_SET, key, strlen(key), bytes, 0);
+	struct store_op *op = rig_op_sized(STORE_SET, key, 'x', bytes);
 
-	memset(op->value, 'x', bytes);
 	rig_do(&rig, op);
+	ck_assert_int_eq(op->status, STORE_OK);
 	store_op_free(op);
 }
 
