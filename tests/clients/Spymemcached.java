@@ -39,11 +39,12 @@ class Spymemcached {
 
 	private MemcachedClient connect() throws Exception {
 		SerializingTranscoder plain = new SerializingTranscoder(2 << 20);
+		int patience = Integer.parseInt(System.getenv("PATIENCE_S"));
 
 		plain.setCompressionThreshold(Integer.MAX_VALUE);
 		return new MemcachedClient(new ConnectionFactoryBuilder()
 			.setProtocol(binary ? Protocol.BINARY : Protocol.TEXT)
-			.setOpTimeout(120_000).setTranscoder(plain).build(),
+			.setOpTimeout(patience * 1000).setTranscoder(plain).build(),
 			List.of(server));
 	}
 

@@ -8,11 +8,12 @@ use warnings;
 use Data::Dumper;
 
 my ($host, $port, $fast) = @ARGV;
+my $patience = $ENV{PATIENCE_S};
 my $module = $fast ? 'Cache::Memcached::Fast' : 'Cache::Memcached';
 eval "require $module" or die $@;
 my $m = $module->new({
-	servers => ["$host:$port"], connect_timeout => 120,
-	$fast ? (io_timeout => 120) : (select_timeout => 120)});
+	servers => ["$host:$port"], connect_timeout => $patience,
+	($fast ? 'io_timeout' : 'select_timeout') => $patience});
 my $failures = 0;
 
 sub check {

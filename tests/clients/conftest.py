@@ -26,7 +26,7 @@ from known import KNOWN
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/clients"
-# For one program, to tell which hangs. The clients wait for two minutes.
+# For one program, to tell which hangs. It waits DEADLINE_S for each answer.
 LIMIT_S = 10 * DEADLINE_S
 # For clients that give up after some seconds and cannot be told otherwise: no
 # answer waits for the disk.
@@ -87,10 +87,10 @@ def hold_round(empty, after_round):
 
 
 def run_program(*command, env=None, says="ok"):
-    """Runs a program that must say this."""
+    """Runs a program that must say this. It waits $PATIENCE_S for an answer."""
     done = subprocess.run(
-        [str(word) for word in command],
-        env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+        [str(word) for word in command], stdin=subprocess.DEVNULL,
+        env={**os.environ, "PATIENCE_S": str(DEADLINE_S), **(env or {})},
         capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert (done.stdout, done.returncode) == (says + "\n", 0), \
         done.stdout + done.stderr

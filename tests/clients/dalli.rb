@@ -21,7 +21,8 @@ end
 
 Dalli.logger.level = Logger::FATAL
 server = ARGV[0, 2].join(":")
-d = Dalli::Client.new(server, socket_timeout: 120, compress: false,
+d = Dalli::Client.new(server, compress: false,
+                                socket_timeout: ENV["PATIENCE_S"].to_i,
                                 value_max_bytes: 2 << 20)
 
 check "set", d.set("k", "value").is_a?(Integer), true

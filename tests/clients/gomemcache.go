@@ -43,7 +43,9 @@ func login(m *memcache.Client, user, password string) {
 
 func main() {
 	m := memcache.New(os.Args[1] + ":" + os.Args[2])
-	m.Timeout = 120 * time.Second
+	patience, err := time.ParseDuration(os.Getenv("PATIENCE_S") + "s")
+	check("patience", err, nil)
+	m.Timeout = patience
 	if len(os.Args) == 5 {
 		login(m, os.Args[3], os.Args[4])
 		return

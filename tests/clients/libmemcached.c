@@ -13,7 +13,6 @@
 #define LARGE_BYTES 500000
 #define LIMIT_BYTES (1 << 20)
 #define MANY	    300
-#define PATIENCE_MS 120000
 
 struct round {
 	memcached_st *client;
@@ -331,18 +330,21 @@ static void leave_behind(struct round *round)
 int main(int argc, char **argv)
 {
 	struct round round = {.client = memcached_create(NULL)};
+	const char *patience_s = getenv("PATIENCE_S");
+	uint64_t patience_ms;
 	in_port_t port = 0;
 
-	if (argc != 4 || !round.client)
+	if (argc != 4 || !round.client || !patience_s)
 		return 2;
 	port = (in_port_t)strtoul(argv[2], NULL, 10);
+	patience_ms = strtoul(patience_s, NULL, 10) * 1000;
 	round.binary = strcmp(argv[3], "binary") == 0;
 	memcached_behavior_set(round.client, MEMCACHED_BEHAVIOR_BINARY_PROTOCOL,
 			       round.binary);
 	memcached_behavior_set(round.client, MEMCACHED_BEHAVIOR_POLL_TIMEOUT,
-			       PATIENCE_MS);
+			       patience_ms);
 	memcached_behavior_set(round.client, MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT,
-			       PATIENCE_MS);
+			       patience_ms);
 	check_answer(&round, "server",
 		     memcached_server_add(round.client, argv[1], port),
 		     MEMCACHED_SUCCESS);

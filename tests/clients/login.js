@@ -7,7 +7,8 @@ const memjs = require("memjs");
 
 const [host, port, username, password] = process.argv.slice(2);
 const client = memjs.Client.create(`${host}:${port}`, {
-	username, password, timeout: 120, retries: 0, logger: { log() {} } });
+	username, password, timeout: Number(process.env.PATIENCE_S), retries: 0,
+	logger: { log() {} } });
 const keys = Array.from({ length: 50 }, (_, i) => `key${i}`);
 
 async function round() {

@@ -6,8 +6,9 @@
 [, $host, $port, $user, $password] = $argv;
 $m = new Memcached();
 $m->setOption(Memcached::OPT_BINARY_PROTOCOL, true);
-$m->setOption(Memcached::OPT_POLL_TIMEOUT, 120000);
-$m->setOption(Memcached::OPT_CONNECT_TIMEOUT, 120000);
+$patience = getenv('PATIENCE_S') * 1000;
+$m->setOption(Memcached::OPT_POLL_TIMEOUT, $patience);
+$m->setOption(Memcached::OPT_CONNECT_TIMEOUT, $patience);
 if ($user != '')
 	$m->setSaslAuthData($user, $password);
 $m->addServer($host, (int)$port);

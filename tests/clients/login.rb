@@ -5,7 +5,8 @@ require "dalli"
 host, port, user, password = ARGV
 Dalli.logger.level = Logger::FATAL
 options = user.empty? ? {} : { username: user, password: password }
-d = Dalli::Client.new("#{host}:#{port}", **options, socket_timeout: 120)
+d = Dalli::Client.new("#{host}:#{port}", **options,
+                       socket_timeout: ENV["PATIENCE_S"].to_i)
 items = (0...50).to_h { |i| ["key#{i}", i] }
 begin
   d.set("key0", 0) # in a batch it would swallow the refusal

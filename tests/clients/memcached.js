@@ -8,8 +8,9 @@ const assert = require("assert");
 const Memcached = require("memcached");
 
 const [host, port] = process.argv.slice(2);
+const patience = process.env.PATIENCE_S * 1000;
 const connect = () => new Memcached(`${host}:${port}`,
-	{ timeout: 120000, idle: 120000, retries: 0, maxValue: 2 << 20 });
+	{ timeout: patience, idle: patience, retries: 0, maxValue: 2 << 20 });
 const client = connect();
 let failures = 0;
 

@@ -10,7 +10,8 @@ const memjs = require("memjs");
 
 const [host, port] = process.argv.slice(2);
 const client = memjs.Client.create(`${host}:${port}`,
-	{ timeout: 120, retries: 0, logger: { log() {} } });
+	{ timeout: Number(process.env.PATIENCE_S), retries: 0,
+		logger: { log() {} } });
 let failures = 0;
 
 async function check(what, promise, wanted) {

@@ -20,8 +20,9 @@ function check($what, $got, $wanted)
 $binary = $dialect == 'binary';
 $m = new Memcached();
 $m->setOption(Memcached::OPT_BINARY_PROTOCOL, $binary);
-$m->setOption(Memcached::OPT_POLL_TIMEOUT, 120000);
-$m->setOption(Memcached::OPT_CONNECT_TIMEOUT, 120000);
+$patience = getenv('PATIENCE_S') * 1000;
+$m->setOption(Memcached::OPT_POLL_TIMEOUT, $patience);
+$m->setOption(Memcached::OPT_CONNECT_TIMEOUT, $patience);
 $m->addServer($host, (int)$port);
 
 check('set', $m->set('k', 'value'), true);

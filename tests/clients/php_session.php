@@ -10,7 +10,7 @@
 [, $host, $port, $handler] = $argv;
 $scheme = $handler == 'memcache' ? 'tcp://' : '';
 ini_set('session.save_handler', $handler);
-$patience = $handler == 'memcache' ? '?timeout=120' : '';
+$patience = $handler == 'memcache' ? '?timeout=' . getenv('PATIENCE_S') : '';
 ini_set('session.save_path', "$scheme$host:$port$patience");
 ini_set('session.use_cookies', '0');
 ini_set('session.cache_limiter', '');

@@ -45,8 +45,8 @@ def test_memccapable(new_server, option, dialect):
     server = new_server()
     done = subprocess.run(
         ["memccapable", "-h", "127.0.0.1", "-p", str(server.port), option,
-         "-v", "-t", str(DEADLINE_S)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, timeout=LIMIT_S, check=False)
+         "-v", "-t", str(DEADLINE_S)], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S, check=False)
     passed = re.findall(rf"^{dialect} .*\[pass\]$", done.stdout, re.M)
     assert len(passed) == 27 and done.returncode == 0, done.stdout
 

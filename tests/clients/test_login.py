@@ -59,12 +59,12 @@ def test_memjs(guarded, npm):
 @client("spymemcached", BINARY)
 def test_spymemcached(guarded, java):
     """After a wrong password it waits for a login until its patience ends."""
-    def run(user, password, patience_ms, says):
+    def run(user, password, says, patience_s=DEADLINE_S):
         run_program(*JAVA, "-cp", java, "Login", "127.0.0.1", guarded.port,
-                    user, password, patience_ms, says=says)
-    run("ann", "secret", 120_000, "ok")
-    run("ann", "Secret", 500, "refused")
-    run("", "", 120_000, "refused")
+                    user, password, int(patience_s * 1000), says=says)
+    run("ann", "secret", "ok")
+    run("ann", "Secret", "refused", patience_s=0.5)
+    run("", "", "refused")
 
 
 def try_round(client):

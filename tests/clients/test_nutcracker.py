@@ -26,7 +26,7 @@ store:
   distribution: ketama
   auto_eject_hosts: false
   redis: false
-  timeout: 120000
+  timeout: {timeout_ms}
   servers:
    - {servers[0].socket_path}:1 first
    - {servers[1].socket_path}:1 second
@@ -39,7 +39,7 @@ def accepts(path):
 
 
 def run_proxy(directory, port):
-    """Starts it with this port for its statistics, which it must have."""
+    """Starts it. Its statistics must have a port."""
     log = directory / "nutcracker.log"
     proxy = subprocess.Popen(
         ["nutcracker", "-c", directory / "nutcracker.yml", "-o", log, "-p",
@@ -60,7 +60,7 @@ def proxied(new_server):
     directory = servers[0].dir
     path = directory / "proxy"
     (directory / "nutcracker.yml").write_text(CONFIG.format(
-        socket=path, servers=servers))
+        socket=path, servers=servers, timeout_ms=DEADLINE_S * 1000))
     proxy = on_free_port(lambda port: run_proxy(directory, port))
     try:
         client = Client(str(path), default_noreply=False, timeout=DEADLINE_S,

@@ -34,7 +34,8 @@ def test_quiet_misses(empty):
             $m = new Memcached();
             $m->setOption(Memcached::OPT_BINARY_PROTOCOL, true);
             $m->setOption(Memcached::OPT_TCP_NODELAY, $no_delay);
-            $m->setOption(Memcached::OPT_POLL_TIMEOUT, 120000);
+            $m->setOption(Memcached::OPT_POLL_TIMEOUT,
+                          getenv("PATIENCE_S") * 1000);
             $m->addServer($argv[1], (int)$argv[2]);
             return $m;
         }

@@ -8,7 +8,7 @@ context = OpenSSL::SSL::SSLContext.new
 context.ca_file = certificate
 context.verify_mode = OpenSSL::SSL::VERIFY_PEER
 d = Dalli::Client.new("#{host}:#{port}", ssl_context: context, compress: false,
-                                         socket_timeout: 120)
+                                         socket_timeout: ENV["PATIENCE_S"].to_i)
 items = (0...50).to_h { |i| ["key#{i}", "v" * i * 1000] }
 begin
   d.set("key0", "") # in a batch it would swallow the refusal

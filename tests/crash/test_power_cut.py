@@ -13,7 +13,6 @@ import pytest
 
 from harness.faults import ANY_FILE, LOGS, SYNC, Faults, cut_power
 from harness.load import Load
-from harness.wait import wait_until
 
 # A cache that is too small, and checkpoints, so that pages of the databases
 # are written and synced while the load runs.
@@ -37,7 +36,7 @@ def cut_rounds(new_server, tmp_path, parts, *options):
         load.wait_for_acks(rng.randrange(200, 1500))
         held = faults.hold(SYNC, LOGS) if number == len(parts) else None
         if held:
-            wait_until(lambda: held.hits, "a sync of the log")
+            held.wait("a sync of the log")
         server.kill9()
         load.join()
         unsynced = cut_power(faults, server, part)

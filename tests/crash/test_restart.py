@@ -9,7 +9,7 @@ import pytest
 
 from harness.faults import ANY_CALL, ANY_FILE, DATA, SYNC
 from harness.life import Said, try_start
-from harness.wait import expire_wait, wait_until
+from harness.wait import expire_wait, wait_until, within
 
 
 def crash(server):
@@ -19,13 +19,9 @@ def crash(server):
 
 # ---- expiry -------------------------------------------------------------
 
-def made_longer(talk):
-    """An item's life is made longer; False: it had ended before that."""
-    talk.send(b"set made-longer 0 2 1\r\n1\r\ntouch made-longer 1000\r\n")
-    talk.expect(b"STORED\r\n")
-    line = talk.line()
-    assert line in (b"TOUCHED", b"NOT_FOUND"), line
-    return line == b"TOUCHED"
+def store_and_touch(talk):
+    talk.set(b"made-longer", b"1", exptime=2)
+    talk.ask(b"touch made-longer 1000\r\n", b"TOUCHED\r\n")
 
 
 def test_expiry_goes_on_over_a_crash(new_server):
@@ -34,7 +30,7 @@ def test_expiry_goes_on_over_a_crash(new_server):
         talk.set(b"short", b"1", exptime=2)
         talk.set(b"long", b"1", exptime=1000)
         talk.set(b"for-ever", b"1")
-        wait_until(lambda: made_longer(talk), "a touch in time")
+        within(2, lambda: store_and_touch(talk))
         talk.set(b"made-shorter", b"1", exptime=1000)
         talk.ask(b"gat 2 made-shorter\r\n",
                  b"VALUE made-shorter 0 1\r\n1\r\nEND\r\n")

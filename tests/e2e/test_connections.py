@@ -72,22 +72,23 @@ def is_closed(talk):
 
 
 def stay_busy(busy, idle, limit):
-    """Asks and asks until the idle client is closed.
+    """Asks and asks until the idle client, and no other one, is closed.
 
     Returns False if we were late ourselves: silent for as long as the limit.
     """
-    last, late = time.monotonic(), False
+    last = time.monotonic()
     try:
         while not is_closed(idle):
             busy.expect_silence()
-            now = time.monotonic()
-            late, last = late or now - last >= limit, now
-        assert busy.stats()["idle_kicks"] == "1" or late
+            before, last = last, time.monotonic()
+            if last - before >= limit:
+                return False
+        assert busy.stats()["idle_kicks"] == "1"
     except (AssertionError, EOFError, OSError):
-        if not late and time.monotonic() - last < limit:
+        if time.monotonic() - last < limit:
             raise
         return False
-    return not late and time.monotonic() - last < limit
+    return True
 
 
 def test_idle_client_is_closed(new_server):

@@ -173,7 +173,7 @@ def test_compact_one_at_a_time(new_server, faults):
         fill(talk, names[::2], b"")
         rule = faults.hold(WRITE, LOGS)
         talk.ask(b"db_compact\r\n", b"OK\r\n")
-        wait_until(lambda: rule.hits > 0, "it is under way")
+        rule.wait("a write of the compaction")
         talk.ask(b"db_compact\r\n" * 2, BUSY * 2)
         rule.off()
         wait_for_compact(talk)

@@ -94,21 +94,21 @@ ANSWERS = {
         > ma n t N100
         < HD t-1
         > ma n t
-        <~ HD t([4-9][0-9]|10[01])
+        <~ HD t{100 s}
         > ma m N100 J7 T1000
         < HD
         > mg m t
-        <~ HD t(9[4-9][0-9]|100[01])
+        <~ HD t{1000 s}
     """,
     "T sets the time": """
         > ma n N0
         < HD
         > ma n T100 t
-        <~ HD t([4-9][0-9]|10[01])
+        <~ HD t{100 s}
         > mg n t
-        <~ HD t([4-9][0-9]|10[01])
+        <~ HD t{100 s}
         > ma n t T0
-        <~ HD t([4-9][0-9]|10[01])
+        <~ HD t{100 s}
     """,
     "flags of the answer in order": """
         > set n 0 0 1
@@ -179,7 +179,7 @@ ANSWERS = {
         > ma n
         < HD
         > mg n v f t
-        <~ VA 2 f7 t([4-9][0-9]|10[01])
+        <~ VA 2 f7 t{100 s}
         < 10
     """,
     "one error for all bad flags": """

@@ -79,14 +79,14 @@ ANSWERS = {
         > md k I T100
         < HD
         > mg k t
-        <~ HD t([4-9][0-9]|10[01]) X W
+        <~ HD t{100 s} X W
         > ms k 1 T100
         > a
         < HD
         > md k I
         < HD
         > mg k t
-        <~ HD t([4-9][0-9]|10[01]) X W
+        <~ HD t{100 s} X W
     """,
     "q with I": """
         > ms k 1
@@ -127,7 +127,7 @@ def test_answer(talk, script, delivery):
         > md k x T100 E77
         < HD
         > mg k v f t c
-        <~ VA 0 f0 t([4-9][0-9]|10[01]) c77
+        <~ VA 0 f0 t{100 s} c77
         <
     """,
     "I and x": """

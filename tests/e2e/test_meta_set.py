@@ -20,7 +20,7 @@ ANSWERS = {
         > abc
         < HD
         > mg k v f t
-        <~ VA 3 f5 t([4-9][0-9]|10[01])
+        <~ VA 3 f5 t{100 s}
         < abc
         > ms k 2
         > ab
@@ -91,7 +91,7 @@ ANSWERS = {
         > a
         < HD
         > mg k v f t
-        <~ VA 3 f7 t([4-9][0-9]|10[01])
+        <~ VA 3 f7 t{100 s}
         < abc
     """,
     "mode is upper case": """
@@ -206,13 +206,13 @@ def test_answer(talk, script, delivery):
         > b
         < HD
         > mg k v f t
-        <~ VA 1 f7 t([4-9][0-9]|10[01])
+        <~ VA 1 f7 t{100 s}
         < b
         > ms k 1 MA N1000
         > c
         < HD
         > mg k v t
-        <~ VA 2 t([4-9][0-9]|10[01])
+        <~ VA 2 t{100 s}
         < bc
         > ms p 1 MP N0
         > a

@@ -11,7 +11,7 @@ from harness.wait import may_be_left
 ANSWERS = {
     "mg N makes an empty item": """
         > mg k N100 v f t
-        <~ VA 0 f0 t([4-9][0-9]|10[01]|-1) W
+        <~ VA 0 f0 t({100 s}|-1) W
         <
         > mg k N100 v
         < VA 0 Z

@@ -443,7 +443,7 @@ def test_pdelete_queue(new_server, faults):
         fill(talk, [b"p%05d" % i for i in range(3000)])
         rule = faults.hold(SYNC, LOGS)
         talk.ask(b"pdelete p\r\n", b"OK\r\n")
-        wait_until(lambda: rule.hits > 0, "it is under way")
+        rule.wait("a sync of its deletes")
         talk.ask(b"pdelete none\r\n" * 40, b"OK\r\n" * 16
                  + b"BUSY this is under way already\r\n" * 24)
         rule.off()

@@ -25,7 +25,7 @@ import test_retrieval
 import test_stats_groups
 import test_storage
 from harness.script import ours_only
-from harness.server import on_free_port, run_to_end, user_options
+from harness.server import DRAIN_S, on_free_port, run_to_end, user_options
 from harness.tls import (Certificates, Engine, common_name, connect,
                          is_let_in, openssl)
 from harness.wait import DEADLINE_S, wait_until, within
@@ -33,7 +33,6 @@ from harness.wait import DEADLINE_S, wait_until, within
 pytestmark = ours_only  # the reference build of Debian answers otherwise
 
 MEGABYTE = 1 << 20
-DRAIN_S = 3  # for which a server that ends waits for slow readers
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 

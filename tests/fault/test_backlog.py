@@ -30,7 +30,7 @@ def test_small_writes_that_wait_are_bounded(new_server, faults):
         for peer in peers:
             peer.sock.setblocking(False)
             peer.sock.send(lines)
-        wait_until(lambda: held.hits, "a sync")
+        held.wait("a sync")
         seen = []
         wait_until(lambda: has_read_all(server, seen), "all is read")
         grown = server.rss_bytes() - before

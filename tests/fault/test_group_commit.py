@@ -7,7 +7,6 @@ known which of them may share the next one.
 from contextlib import ExitStack, contextmanager
 
 from harness.faults import LOGS, SYNC
-from harness.wait import wait_until
 
 OPTIONS = ["-C", "0", "-e", "0"]
 # So many changes of others there are in one transaction.
@@ -22,13 +21,12 @@ def held_writer(server, faults):
     The server is to be a new one: no sync was wanted but by lone changes.
     """
     held = faults.hold(SYNC, LOGS)
-    with server.connect() as first, server.connect() as looker:
+    with server.connect() as first:
         first.send(b"set first 0 0 1\r\n1\r\n")
-        wait_until(lambda: held.hits, "the sync of the first change")
+        held.wait("the sync of the first change")
 
         def go_on(changes):
-            wait_until(lambda: looker.stats("bdb")["queue_depth"]
-                       == str(changes), "all changes in the queue")
+            server.wait_for_queue(changes)
             held.off()
             first.expect(b"STORED\r\n")
         yield go_on

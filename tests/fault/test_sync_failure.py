@@ -84,7 +84,7 @@ def test_u39_sync_fails_while_the_server_stops(new_server, faults):
         held = faults.hold(SYNC, LOGS)
         faults.fail(SYNC, LOGS, errno.EIO)
         talk.send(b"set k 0 0 1\r\n2\r\n")
-        wait_until(lambda: held.hits, "the sync")
+        held.wait("the sync")
         server.signal(signal.SIGTERM)
         wait_until(lambda: "stopping" in said.text(), "the stop")
         held.off()

@@ -61,7 +61,7 @@ def test_pdelete_tries_again(new_server, faults):
     with server.connect() as talk:
         rule = faults.spoil(READ, DATA, pages=10)
         talk.ask(b"pdelete k\r\n", b"OK\r\n")
-        wait_until(lambda: rule.hits > 0, "it has failed")
+        rule.wait("the failure")
         rule.off()
         wait_until(lambda: talk.stats("bdb")["pdelete_done"] == "1",
                    "it is done")

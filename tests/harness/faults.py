@@ -22,6 +22,7 @@ import struct
 from pathlib import Path
 
 from harness.server import find_program
+from harness.wait import wait_until
 
 # GROW: a write that makes its file longer. BEGIN: the system is asked to begin
 # writing; what becomes of that does not matter, so it is not in ANY_CALL.
@@ -43,6 +44,10 @@ class _Rule(ctypes.Structure):
 
     def off(self):
         self.action = 0
+
+    def wait(self, what):
+        """Waits until it has hit a call, which is `what`."""
+        wait_until(lambda: self.hits, what)
 
 
 class _Control(ctypes.Structure):

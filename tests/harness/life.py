@@ -21,7 +21,7 @@ class Said:
         return self.text().splitlines()
 
     def is_brief(self):
-        """Of errors that go on no more than 5 lines in 10 s are shown."""
+        """True if it said little: of an error that goes on, 5 lines in 10 s."""
         age_s = time.monotonic() - self.since
         return len(self.lines()) < 20 + age_s / 10 * 5
 

@@ -5,7 +5,8 @@ A conversation is what a reader would see on the wire:
     > set k 5 0 3        sent, CRLF added; lines in a row go out in one write
     > abc
     < STORED             must come back exactly, CRLF added
-    <~ VERSION [0-9.]+   must come back and match the expression
+    <~ VERSION [0-9.]+   must come back and match the expression, in which
+    <~ HD t{100 s}       {100 s} is what may be left of 100 seconds
     <.                   the server must close without another byte
 
 A conversation that is not closed ends with proof that nothing else was

@@ -25,7 +25,10 @@ from harness.talk import Talk
 from harness.udp import Udp
 from harness.wait import DEADLINE_S, wait_until
 
-STOP_S = 5  # a server that ends gives up a disk that stands still so long
+# A server that ends gives up a disk that stands still for so long.
+STOP_S = 5
+# And slow readers of answers.
+DRAIN_S = 3
 ROOT = Path(__file__).resolve().parents[2]
 # True when the tests are put against memcached itself.
 REFERENCE = os.path.basename(os.environ.get("MEMCACHEDB", "")) == "memcached"
@@ -66,7 +69,7 @@ def run_to_end(*options, cwd=None, env=None, **popen):
 
 
 def on_free_port(start):
-    """start(port) with a port that was free; another one if it is no more."""
+    """start(port), with other ports until one is still free when it starts."""
     while True:
         with socket.socket() as sock:
             sock.bind(("127.0.0.1", 0))
@@ -242,6 +245,11 @@ class Server:
     def stats(self, group=""):
         with self.connect() as talk:
             return talk.stats(group)
+
+    def wait_for_queue(self, changes):
+        """Waits until so many changes wait for the writer."""
+        wait_until(lambda: self.stats("bdb")["queue_depth"] == str(changes),
+                   "all changes in the queue")
 
     def rss_bytes(self):
         """Of memory. ProcessLookupError: it has ended."""

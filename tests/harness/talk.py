@@ -8,12 +8,19 @@ import re
 import socket
 import textwrap
 
-REPLY_DEADLINE_S = 120  # as in wait.py
+from harness.wait import DEADLINE_S, may_be_left
+
+
+def _with_times(expression):
+    """With what may be left of a time in the place of {100 s}."""
+    return re.sub(
+        rb"\{(\d+) s\}", lambda time: b"(%s)" % b"|".join(
+            b"%d" % left for left in may_be_left(int(time[1]))), expression)
 
 
 class Talk:
     def __init__(self, sock):
-        sock.settimeout(REPLY_DEADLINE_S)
+        sock.settimeout(DEADLINE_S)
         if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sock = sock
@@ -133,7 +140,7 @@ class Talk:
                 self.expect(text + b"\r\n")
             elif mark == "<~":
                 got = self.line()
-                if not re.fullmatch(text.strip(), got):
+                if not re.fullmatch(_with_times(text.strip()), got):
                     self._fail(text, got)
             elif mark == "<.":
                 self.expect_close()

@@ -8,10 +8,10 @@ import socket
 import ssl
 import subprocess
 
-from harness.talk import REPLY_DEADLINE_S, Talk
+from harness.talk import Talk
 from harness.wait import DEADLINE_S, within
 
-HANDSHAKE_S = 10  # the server's patience
+HANDSHAKE_S = 10  # that the server gives a client for it
 
 
 def openssl(*words, **more):
@@ -70,10 +70,10 @@ class Certificates:
         return context
 
 
-def shake_hands(server, context, address, session):
+def _shake_hands(server, context, address, session):
     sock = socket.create_connection(address or server.addresses[0])
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.settimeout(REPLY_DEADLINE_S)
+    sock.settimeout(DEADLINE_S)
     try:
         return Talk(context.wrap_socket(sock, session=session))
     except BaseException:
@@ -83,8 +83,8 @@ def shake_hands(server, context, address, session):
 
 def connect(server, context, address=None, session=None):
     """A Talk through TLS. ssl.SSLError, ConnectionError: no handshake."""
-    return within(HANDSHAKE_S, lambda: shake_hands(server, context, address,
-                                                   session))
+    return within(HANDSHAKE_S, lambda: _shake_hands(server, context, address,
+                                                    session))
 
 
 def is_let_in(server, context, address=None):

@@ -9,7 +9,7 @@ import re
 import socket
 import struct
 
-from harness.talk import REPLY_DEADLINE_S
+from harness.wait import DEADLINE_S
 
 FRAME = struct.Struct(">4H")  # id, sequence, count, unused
 DATAGRAM_MAX = 1400
@@ -20,7 +20,7 @@ class Udp:
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_DGRAM)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        self.sock.settimeout(REPLY_DEADLINE_S)
+        self.sock.settimeout(DEADLINE_S)
         self.sock.connect(address)
         self.numbers = itertools.cycle(range(1, 65536))
 

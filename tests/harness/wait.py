@@ -1,10 +1,10 @@
 """Waiting for a state, never for a number of seconds.
 
-The one exception are items that must expire: expire_wait() sleeps until the
+Two things are about seconds. Items must expire: expire_wait() sleeps until the
 wall clock has passed the moment at which the server may keep them no longer.
-And within() is for what holds for some seconds only, on a machine that may
-stand still for longer. The deadline is there to say what hangs: no test may
-fail because all is slow.
+And what holds for some seconds only may be over before a busy machine lets the
+test look: within(). DEADLINE_S is there to say what hangs, for all tests and
+clients: nothing fails because all is slow.
 """
 import time
 
@@ -25,23 +25,22 @@ def wait_until(check, what, deadline_s=DEADLINE_S):
 
 
 def within(limit_s, act):
-    """What act() gives; it is called again if it failed and took that long.
+    """What act() gives; it is tried again if it failed, but took that long.
 
     For what holds no longer: an item's life, the server's patience with a
     peer. Who was late has seen nothing wrong.
     """
-    for _ in range(TRIES):
+    for again in reversed(range(TRIES)):
         start = time.monotonic()
         try:
             return act()
         except (AssertionError, EOFError, OSError):
-            if time.monotonic() - start < limit_s:
+            if not again or time.monotonic() - start < limit_s:
                 raise
-    return act()
 
 
 def may_be_left(ttl_s):
-    """Seconds that a new item with this TTL has, now or a minute later."""
+    """Seconds that an item has left whose TTL began within the last minute."""
     return range(ttl_s - 60, ttl_s + 2)
 
 
