@@ -3,11 +3,8 @@
 A rule with `theirs` and `ours` explains a pair of answers while streams run;
 a few are built into explain() and replies.py. All others are kept out of the
 streams by the generators: the stores would hold different things from there
-on. `section` is the part of our list of protocol decisions that the rule
-follows: 0 what we do otherwise on purpose, 6.5 that a key with b is base64 of
-the standard alphabet, 13 what memcached itself changed after 1.6.18. Each has a witness: bytes to which the two servers do answer
-differently (test_differential.py holds it), or an empty one if that comes and
-goes.
+on. Each has a witness: bytes to which the two servers do answer differently
+(test_differential.py holds it), or an empty one if that comes and goes.
 
 DIFFERENCES.md is printed from this table.
 """
@@ -20,11 +17,13 @@ BIG = b"x" * ((1 << 20) + 1)
 TOO_LARGE = b"SERVER_ERROR object too large for cache"
 FMT = b"CLIENT_ERROR bad command line format"
 LONG_KEY = b"k" * 251
+BY_US = "by us"  # what we do otherwise on purpose
+LATER = "later"  # what memcached itself changed after 1.6.18
 
 
 class Rule(NamedTuple):
     name: str
-    section: str
+    whose: str
     why: str
     witness: bytes
     theirs: Optional[re.Pattern] = None
@@ -36,17 +35,17 @@ def exactly(*lines):
 
 
 RULES = [
-    Rule("missing-words", "13",
+    Rule("missing-words", LATER,
          "a known command without its arguments, and a line of one character: "
          "`ERROR`, now `CLIENT_ERROR bad command line format`",
          b"get\r\n", exactly(b"ERROR"), exactly(FMT)),
-    Rule("append-over-the-limit", "0",
+    Rule("append-over-the-limit", BY_US,
          "append and prepend whose result is too large: `NOT_STORED` reads as "
          "if there were no such key",
          b"set k 0 0 600000\r\n%s\r\nappend k 0 0 600000\r\n%s\r\n"
          % (BIG[:600000], BIG[:600000]),
          exactly(b"NOT_STORED", b"NS"), exactly(TOO_LARGE)),
-    Rule("meta-error-texts", "13",
+    Rule("meta-error-texts", LATER,
          "flags that are refused: md and ma of 1.6.18 know one text only, and "
          "J has a text of its own",
          b"md k x!\r\n",
@@ -60,93 +59,93 @@ RULES = [
                     rb"opaque token too long|options flags are too long|"
                     rb"bad command line format|"
                     rb"invalid mode for m[sa] M token)")),
-    Rule("opaque-of-ma", "13",
+    Rule("opaque-of-ma", LATER,
          "ma with an opaque that is too long: refused; 1.6.18 counts first, "
          "and complains then",
          b"ma k N0 O%s\r\n" % (b"o" * 40)),
-    Rule("punctuation-flag", "13",
+    Rule("punctuation-flag", LATER,
          "a meta flag that is no letter: a bad line, no longer a bad flag",
          b"mg k !\r\n", exactly(b"CLIENT_ERROR invalid flag"), exactly(FMT)),
-    Rule("empty-is-no-number", "13",
+    Rule("empty-is-no-number", LATER,
          "ma C with another id on an empty value: the id is looked at first",
          b"set k 0 0 0\r\n\r\nma k C1000000\r\n",
          exactly(b"CLIENT_ERROR cannot increment or decrement non-numeric "
                  b"value"), re.compile(rb"EX( .*)?")),
-    Rule("untrusted-length", "0",
+    Rule("untrusted-length", BY_US,
          "a length that is none closes the connection: a value must never run "
          "as commands",
          b"set k 0 0 -1\r\nbogus\r\n"),
-    Rule("refused-line-with-a-block", "13",
+    Rule("refused-line-with-a-block", LATER,
          "bad flags, time, cas id or key: the block is swallowed; 1.6.18 reads "
          "it as a command, and answers even if the line said noreply",
          b"set k x 0 3\r\nabc\r\n"),
-    Rule("padding", "0",
+    Rule("padding", BY_US,
          "a number that gets shorter is stored without blanks behind it. On "
          "keys that count, values are compared without length and blanks",
          b"set k 0 0 2\r\n10\r\ndecr k 1\r\nget k\r\n"),
-    Rule("too-large-keeps-the-old", "0",
+    Rule("too-large-keeps-the-old", BY_US,
          "a refused set leaves the old value",
          b"set k 0 0 1\r\na\r\nset k 0 0 %d\r\n%s\r\nget k\r\n"
          % (len(BIG), BIG)),
-    Rule("item-limit", "0",
+    Rule("item-limit", BY_US,
          "the limit is the value's alone, not with key and header",
          b"set k 0 0 1048570\r\n%s\r\n" % BIG[:1048570]),
-    Rule("flags-over-32-bit", "0", "refused, not cut off",
+    Rule("flags-over-32-bit", BY_US, "refused, not cut off",
          b"set k 4294967296 0 1\r\na\r\n"),
-    Rule("time-over-31-bit", "0", "64 bits, no wrap",
+    Rule("time-over-31-bit", BY_US, "64 bits, no wrap",
          b"set k 0 2147483648 1\r\na\r\nget k\r\n"),
-    Rule("signs", "0",
+    Rule("signs", BY_US,
          "numbers are digits; only a time may have a minus in front",
          b"set k +1 0 1\r\na\r\n"),
-    Rule("more-words", "13",
+    Rule("more-words", LATER,
          "additional words are ignored; 1.6.18 refuses some lines for them",
          b"touch k 1 2 3\r\n"),
-    Rule("leading-blanks", "13", "a line that begins with a blank is no "
+    Rule("leading-blanks", LATER, "a line that begins with a blank is no "
          "command; 1.6.18 skips them",
          b" get k\r\n"),
-    Rule("gat-without-key", "13", "`gat 0` lacks a key; 1.6.18 finds nothing",
+    Rule("gat-without-key", LATER, "`gat 0` lacks a key; 1.6.18 finds nothing",
          b"gat 0\r\n"),
-    Rule("vivified-base64-key", "13",
+    Rule("vivified-base64-key", LATER,
          "an item that mg N makes under a base64 key is shown under it; "
          "1.6.18 shows the decoded bytes",
          b"mg awANCg== b k N0\r\n"),
-    Rule("new-copy", "13",
+    Rule("new-copy", LATER,
          "append and incr keep all marks of an item: stale, won, base64 key. "
          "In 1.6.18 a new copy has none; and T of an ma that makes one is lost",
          b"ms k 1\r\na\r\nmd k I\r\nappend k 0 0 1\r\nb\r\nmg k\r\n"),
-    Rule("dead-time-left", "0",
+    Rule("dead-time-left", BY_US,
          "t of an item that T killed is 0; 1.6.18 shows a number below zero "
          "as one of 32 bits",
          b"set k 0 0 1\r\na\r\nmg k T-1 t\r\n"),
-    Rule("newer-flags", "13",
+    Rule("newer-flags", LATER,
          "1.6.18 does not know E, x of md, C of mg, and N and s of ms",
          b"ms k 1 s\r\na\r\n"),
-    Rule("lax-base64", "6.5",
+    Rule("lax-base64", BY_US,
          "a key with b is base64 and nothing else; 1.6.18 leaves out bytes "
          "that are none",
          b"mg //79- b\r\n"),
-    Rule("fetched", "0",
+    Rule("fetched", BY_US,
          "h, l, and fetch= of me come from memory of a fixed size, not from the "
          "item: in a pipeline a read right behind a store may be forgotten",
          b""),
-    Rule("long-mode", "13", "what follows the letter of ma M is ignored",
+    Rule("long-mode", LATER, "what follows the letter of ma M is ignored",
          b"ma k N0 MDxy\r\n"),
-    Rule("huge-packet", "13",
+    Rule("huge-packet", LATER,
          "a packet that announces more than 1 GiB is refused; 1.6.18 waits "
          "for it",
          b"\x80\x01\0\1\x08\0\0\0\x7f" + b"\xff" * 3 + b"\0" * 20 + b"k"),
-    Rule("contradicting-lengths", "13",
+    Rule("contradicting-lengths", LATER,
          "a packet whose body is shorter than key and extras is answered "
          "before the connection is closed",
          b"\x80\0\0\2" + b"\0" * 20),
-    Rule("huge-numbers", "13",
+    Rule("huge-numbers", LATER,
          "of a value from 2^63 on, 1.6.18 looks for a minus behind its end, in "
          "memory that holds anything: now and then it is no number",
          b""),
-    Rule("cr-and-nul", "0",
+    Rule("cr-and-nul", BY_US,
          "CR and NUL are no part of a text key or number",
          b"get k\0\r\n"),
-    Rule("answers-lost", "13",
+    Rule("answers-lost", LATER,
          "1.6.18 drops the answers that wait to be sent when a get has a key "
          "that is too long",
          b"bogus\r\nget %s\r\n" % LONG_KEY),
@@ -271,8 +270,7 @@ on. Times left may differ by half a minute.
 def as_markdown():
     lines = []
     for rule in RULES:
-        whose = "later" if rule.section == "13" else "by us"
         excused = rule.theirs or rule.name in EXCUSED
-        lines.append(f"| {rule.name} | {whose} | "
+        lines.append(f"| {rule.name} | {rule.whose} | "
                      f"{'excused' if excused else 'kept out'} | {rule.why} |\n")
     return HEAD + "".join(lines)
