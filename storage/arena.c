@@ -16,8 +16,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LINE	   64
-#define HUGE_BYTES ((size_t)2 << 20)
+#define LINE	    64
+#define HUGE_BYTES  ((size_t)2 << 20)
+#define SPARE_BYTES ((size_t)256 << 20)
 /* What Berkeley DB 5.3 has in front of a cached page, on 64-bit machines. */
 #define FRAME_BYTES 96
 /* The same and ours, as whole lines. */
@@ -106,10 +107,15 @@ static void give_back_slot(struct slot *slot)
 	(void)pthread_mutex_unlock(&arena.lock);
 }
 
+static size_t in_huge_pages(size_t bytes)
+{
+	return (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+}
+
 /* In huge pages of its own; free() takes it. */
 static void *take_table(size_t bytes)
 {
-	size_t whole = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+	size_t whole = in_huge_pages(bytes);
 	void *memory = aligned_alloc(HUGE_BYTES, whole);
 
 	if (memory != NULL)
@@ -163,19 +169,24 @@ size_t arena_pages(void)
 	return pages;
 }
 
-/* Addresses only: the memory comes when it is used. */
+/*
+ * Addresses only: the memory comes when it is used. Where they are limited, all
+ * else needs some, too: there must be as many again, and SPARE_BYTES.
+ */
 static void reserve(uint64_t cache_bytes)
 {
 	/* Berkeley DB does not count what is ours of the heads. */
-	size_t bytes = cache_bytes + cache_bytes / 8;
+	size_t bytes = in_huge_pages(cache_bytes + cache_bytes / 8);
+	size_t spare = bytes + SPARE_BYTES;
 	char *memory;
 
-	if (cache_bytes > PTRDIFF_MAX / 2)
+	if (cache_bytes > PTRDIFF_MAX / 4)
 		return;
-	memory = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
+	memory = mmap(NULL, bytes + HUGE_BYTES + spare, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return;
+	(void)munmap(memory + bytes + HUGE_BYTES, spare);
 	memory += HUGE_BYTES - (uintptr_t)memory % HUGE_BYTES;
 	(void)madvise(memory, bytes, MADV_HUGEPAGE);
 	arena.begin = memory;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tests/unit/run_suite.h"
 #include "tests/unit/storage_rig.h"
@@ -155,6 +157,37 @@ START_TEST(test_what_no_address_is_left_for_comes_from_malloc)
 }
 END_TEST
 
+static size_t addresses_used(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fscanf(file, "%lu", &pages), 1);
+	(void)fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* It would take what the rest of the program needs. */
+START_TEST(test_where_addresses_are_few_pages_come_from_malloc)
+{
+	const size_t room = (size_t)1 << 30;
+	struct rlimit limit, all;
+	void *page;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_AS, &all), 0);
+	limit = all;
+	limit.rlim_cur = addresses_used() + room + room / 2;
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	arena_install(room);
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &all), 0);
+	page = arena_take(FRAME + PAGE);
+	ck_assert_ptr_nonnull(page);
+	ck_assert_uint_eq(arena_pages(), 0);
+	arena_give_back(page);
+}
+END_TEST
+
 START_TEST(test_what_grows_or_shrinks_keeps_its_bytes)
 {
 	const size_t page = FRAME + PAGE;
@@ -207,6 +240,8 @@ int main(void)
 	tcase_add_test(tcase, test_without_room_pages_come_from_malloc);
 	tcase_add_test(tcase,
 		       test_what_no_address_is_left_for_comes_from_malloc);
+	tcase_add_test(tcase,
+		       test_where_addresses_are_few_pages_come_from_malloc);
 	tcase_add_test(tcase, test_what_grows_or_shrinks_keeps_its_bytes);
 	tcase_add_test(tcase, test_it_stays_where_it_is);
 	suite_add_tcase(suite, tcase);
