@@ -259,11 +259,10 @@ static int set_all(struct env *env, const struct home *home)
 	return error;
 }
 
-/* After a write that did not fit it only says that recovery has failed. */
-static bool is_full_disk(const struct env *env, int error)
+/* A recovery only says that it has failed; what failed, it said before. */
+static bool has_said(const struct env *env, int error)
 {
-	return env_error_is_space(error) ||
-	       strstr(env->words, strerror(ENOSPC)) != NULL;
+	return strstr(env->words, strerror(error)) != NULL;
 }
 
 int env_refuse(struct env *env, int error, const char *what,
@@ -271,10 +270,15 @@ int env_refuse(struct env *env, int error, const char *what,
 {
 	const char *words = env->words[0] != '\0' ? env->words : "no details";
 
-	if (is_full_disk(env, error))
+	if (env_error_is_space(error) || has_said(env, ENOSPC))
 		return refuse(refused, STORE_REFUSED_SYSTEM, ENOSPC,
 			      "%s: the disk is full (%s); free some space, the "
 			      "data are kept as they are",
+			      what, words);
+	if (error == ENOMEM || has_said(env, ENOMEM))
+		return refuse(refused, STORE_REFUSED_SYSTEM, ENOMEM,
+			      "%s: there is not enough memory (%s); the data "
+			      "are kept as they are",
 			      what, words);
 	if (error == DB_RUNRECOVERY)
 		return refuse(refused, STORE_REFUSED_DAMAGED, EIO,

@@ -1,9 +1,12 @@
 """What is there after a stop, a kill -9 and a new start: everything."""
+import os
+import resource
 import time
 
 import pytest
 
 from harness.script import ours_only
+from harness.server import run_to_end, user_options
 from harness.wait import expire_wait, wait_until, within
 
 pytestmark = ours_only
@@ -224,6 +227,26 @@ def test_limits_may_change_at_a_restart(new_server):
                  b"SERVER_ERROR object too large for cache\r\n")
         talk.ask(b"touch large 1000\r\n", b"TOUCHED\r\n")
         assert talk.get(b"large") == b"x" * 500_000
+
+
+@pytest.mark.skipif(bool(os.environ.get("MEMCACHEDB_SAN")),
+                    reason="sanitizers need more addresses than there are")
+def test_lack_of_memory_is_no_damage(new_server):
+    """It says so, and not that a backup is needed."""
+    def few_addresses():
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+    server = new_server()
+    with server.connect() as talk:
+        talk.set(b"k", b"1")
+    assert server.terminate() == 0
+    status, _, err = run_to_end(*user_options(), "-H", server.home, "-p", "-1",
+                                "-m", "100g", preexec_fn=few_addresses)
+    assert status == 71, err
+    assert "not enough memory" in err and "backup" not in err
+    server.start()
+    with server.connect() as talk:
+        assert talk.get(b"k") == b"1"
 
 
 def test_answers_wait_for_nobody_else_after_recovery(new_server):
