@@ -3,7 +3,9 @@
  *
  * Everything is looked up at the first use: other libraries may open files
  * before this one is initialised. Names are kept by descriptor; a descriptor
- * belongs to whoever opened it, so its name needs no lock.
+ * belongs to whoever opened it, so its name is read without a lock. It has one
+ * for ThreadSanitizer, which does not see that the system gives a descriptor to
+ * another thread only after it was closed.
  */
 #include "tests/fault/faultinject.h"
 
@@ -23,6 +25,7 @@
 
 #define DESCRIPTORS 4096
 
+static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 static char names[DESCRIPTORS][FAULT_NAME_BYTES];
 static struct fault_control *control;
 static pthread_once_t control_once = PTHREAD_ONCE_INIT;
@@ -73,17 +76,23 @@ const char *fault_tail(const char *path)
 	return last;
 }
 
+static void note_name(int fd, const char *name)
+{
+	if (fd < 0 || fd >= DESCRIPTORS)
+		return;
+	(void)pthread_mutex_lock(&names_lock);
+	(void)snprintf(names[fd], sizeof(names[fd]), "%s", name);
+	(void)pthread_mutex_unlock(&names_lock);
+}
+
 void fault_note_open(int fd, const char *path)
 {
-	if (fd >= 0 && fd < DESCRIPTORS)
-		(void)snprintf(names[fd], sizeof(names[fd]), "%s",
-			       fault_tail(path));
+	note_name(fd, fault_tail(path));
 }
 
 void fault_note_close(int fd)
 {
-	if (fd >= 0 && fd < DESCRIPTORS)
-		names[fd][0] = '\0';
+	note_name(fd, "");
 }
 
 const char *fault_name(int fd)
