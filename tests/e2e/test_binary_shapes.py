@@ -77,6 +77,7 @@ def test_pipeline_in_pieces(server, talk, size):
         assert read_answer(binary).opaque == 9999
 
 
+@ours_only  # memcached lets such a client wait
 def test_u28_miss_answers_at_once(server, talk):
     """A quiet miss, then a noop in a packet of its own: no wait in between.
 

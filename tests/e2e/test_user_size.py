@@ -68,6 +68,7 @@ def test_u46_wrong_end(talk, size):
 
 # ---- U48: giant multi-gets ----------------------------------------------------
 
+@ours_only  # --item-cache
 @pytest.mark.parametrize("items,size,clients,spare", [
     (20_000, 100, 4, 64 << 20),
     pytest.param(200_000, 1000, 16, 256 << 20, marks=pytest.mark.long)])
